@@ -1,0 +1,1 @@
+//! The only one that speaks: arguments, progress, printing, exit codes.

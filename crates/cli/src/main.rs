@@ -1,0 +1,3 @@
+//! The program `fathom`.
+
+fn main() {}

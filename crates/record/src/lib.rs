@@ -1,0 +1,1 @@
+//! What was seen: histograms, latencies, intervals, samples, events, runs, results. No judgement.

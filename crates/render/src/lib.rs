@@ -1,0 +1,1 @@
+//! Shows runs: terminal, JSON, CSV, one-file HTML with SVG charts.

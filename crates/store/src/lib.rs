@@ -1,0 +1,1 @@
+//! Keeps runs: SQLite, migrations on PRAGMA user_version.
