@@ -43,7 +43,7 @@ impl Stream {
             group: GroupId(0),
             workers: 1,
             start: Start::default(),
-            work: Work::Blocks(blocks),
+            work: Work::Blocks(Box::new(blocks)),
             arrival: Arrival::Closed { think: None },
             depth: Depth::Fixed(depth),
             batch: Batch::default(),
@@ -70,7 +70,7 @@ pub struct Start {
 #[serde(rename_all = "snake_case")]
 pub enum Work {
     /// Reads and writes of blocks, many at a time: the engine's batch loop.
-    Blocks(Blocks),
+    Blocks(Box<Blocks>),
     /// Files made, opened, looked at and removed: the serial loop.
     Files {
         /// The verbs, each over all files before the next.
