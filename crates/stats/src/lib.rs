@@ -1,1 +1,11 @@
-//! Numbers in, numbers out: batch means, effective sample size, warm-up, steady state, knee, comparison. Takes slices and counts, not fathom's types.
+pub mod batch;
+pub mod distribution;
+pub mod estimate;
+pub mod moments;
+pub mod stopping;
+pub mod warm_up;
+pub use batch::{BatchMeans, Slot};
+pub use estimate::Estimate;
+pub use moments::{Moments, autocorrelation};
+pub use stopping::{Decision, Outcome, Stopper, StoppingRule};
+pub use warm_up::{WarmUp, warm_up};
