@@ -55,7 +55,7 @@ fn main() {
             print_row(process, 0.05, 2.0, runs);
         }
     }
-    let others: &[(f64, f64)] = if more { &[(0.05, 1.5), (0.10, 2.0), (0.10, 1.5)] } else { &[] };
+    let others: &[(f64, f64)] = if more { &[(0.05, 1.5), (0.10, 2.0)] } else { &[] };
     for (target, growth) in others {
         Process::ALL.into_iter().for_each(|process| print_row(process, *target, *growth, runs));
     }

@@ -58,6 +58,22 @@ pub fn binomial_at_most(k: u64, n: u64, p: f64) -> f64 {
     Binomial::new(p, n).map_or(f64::NAN, |b| b.cdf(k))
 }
 
+/// The chance that a Brownian bridge strays at least `x` from zero: the limit of the Kolmogorov-Smirnov statistic.
+///
+/// `2 sum (-1)^(j-1) exp(-2 j^2 x^2)`: Kolmogorov 1933. Under 0.2 it is 1 to twelve digits and the sum converges slowly.
+pub fn kolmogorov_tail(x: f64) -> f64 {
+    if x < 0.2 {
+        return 1.0;
+    }
+    let sum: f64 = (1..=100)
+        .map(|j| {
+            let term = (-2.0 * f64::from(j * j) * x * x).exp();
+            if j % 2 == 1 { term } else { -term }
+        })
+        .sum();
+    (2.0 * sum).clamp(0.0, 1.0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -92,6 +92,19 @@ pub fn autocorrelation(series: &[f64], lag: usize) -> Option<f64> {
     Some(products / squares)
 }
 
+/// The variance that one value of the series contributes to a long mean, its correlation with its neighbours counted:
+/// `s^2 (1 + r) / (1 - r)` for the lag-1 correlation r.
+///
+/// Exact for an autoregressive series of first order. r is corrected for its bias, `r + (1 + 4 r) / n` (Marriott &
+/// Pope 1954), and held to 0..=0.95. `None` under two values.
+pub fn long_run_variance(series: &[f64]) -> Option<f64> {
+    let moments: Moments = series.iter().copied().collect();
+    let variance = moments.variance()?;
+    let correction = |r: f64| (r + (1.0 + 4.0 * r) / series.len() as f64).clamp(0.0, 0.95);
+    let r = autocorrelation(series, 1).map_or(0.0, correction);
+    Some(variance * (1.0 + r) / (1.0 - r))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
