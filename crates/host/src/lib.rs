@@ -1,1 +1,14 @@
 //! What machine and disks these are: sysfs, diskstats, statx, mounts, who holds a device, the lock of one calibration at a time per disk.
+
+pub mod block;
+pub mod disk;
+#[cfg(test)]
+mod fabricate;
+pub mod file_system;
+pub mod limits;
+pub mod link;
+pub mod machine;
+pub mod mounts;
+pub mod roots;
+pub mod storage;
+mod sys;
