@@ -24,11 +24,21 @@ pub enum Make {
     /// A part of the whole disk named.
     Partition(BlockDevice),
     /// Device mapper with its name and uuid (`LVM-...`, `mpath-...`, `CRYPT-...`).
-    Mapper { name: String, uuid: String },
+    Mapper {
+        /// `vg-data`, `mpatha`
+        name: String,
+        /// Empty where none was given
+        uuid: String,
+    },
     /// Software RAID of the level named.
     Raid(String),
     /// A loop device on the file or device named; `direct` tells whether it bypasses the page cache.
-    Loop { backing: PathBuf, direct: Option<bool> },
+    Loop {
+        /// As the kernel names it
+        backing: PathBuf,
+        /// `None` on kernels that do not tell
+        direct: Option<bool>,
+    },
     /// Another driver that stands on slaves (bcache, drbd).
     Stacked,
     /// Nothing known stands below it.

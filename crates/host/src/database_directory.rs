@@ -56,10 +56,14 @@ fn sign(directory: &Path, names: &[String], above: bool) -> Option<(&'static str
     if !above && let Some(name) = any(&|name| ends(name, ".ibd")) {
         return Some(("MySQL or MariaDB", name));
     }
-    if !above && !names.iter().any(|name| ends(name, ".shp")) && let Some(name) = any(&|name| ends(name, ".dbf")) {
+    if !above
+        && !names.iter().any(|name| ends(name, ".shp"))
+        && let Some(name) = any(&|name| ends(name, ".dbf"))
+    {
         return Some(("Oracle", name));
     }
-    let own = directory.file_name().map(|name| name.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
+    let own =
+        directory.file_name().map(|name| name.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
     matches!(own.as_str(), "oradata" | "fast_recovery_area" | "flash_recovery_area")
         .then(|| ("Oracle", format!("the name {own}")))
 }
@@ -67,7 +71,9 @@ fn sign(directory: &Path, names: &[String], above: bool) -> Option<(&'static str
 /// `PG_16_202307071`
 fn is_tablespace(name: &str) -> bool {
     let number = |text: &str| !text.is_empty() && text.bytes().all(|c| c.is_ascii_digit() || c == b'.');
-    name.strip_prefix("PG_").and_then(|rest| rest.split_once('_')).is_some_and(|(a, b)| number(a) && number(b))
+    name.strip_prefix("PG_")
+        .and_then(|rest| rest.split_once('_'))
+        .is_some_and(|(a, b)| number(a) && number(b))
 }
 
 /// `000000010000000000000001`

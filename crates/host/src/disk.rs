@@ -242,7 +242,8 @@ fn transport_of(device: &BlockDevice) -> Transport {
     ];
     if name.starts_with("nvme") {
         let transport = text_if_there(&device.directory.join("device/transport"));
-        let fabrics = transport.is_some_and(|transport| transport != "pcie") || place.contains("nvme-fabrics");
+        let fabrics =
+            transport.is_some_and(|transport| transport != "pcie") || place.contains("nvme-fabrics");
         return if fabrics { Transport::NvmeFabrics } else { Transport::Nvme };
     }
     if let Some((_, transport)) = by_name.iter().find(|(prefix, _)| name.starts_with(prefix)) {
@@ -286,7 +287,8 @@ fn medium_unknown(
         return because("in a virtual machine; the hypervisor may stand between");
     }
     let named = format!("{} {}", vendor.unwrap_or(""), model.unwrap_or("")).to_ascii_lowercase();
-    for word in ["perc", "megaraid", "smartarray", "logical volume", "servraid", "raid", "virtual", "amazon"] {
+    for word in ["perc", "megaraid", "smartarray", "logical volume", "servraid", "raid", "virtual", "amazon"]
+    {
         if named.contains(word) {
             return because("behind a RAID controller or a virtual disk, by its model's name");
         }

@@ -67,8 +67,26 @@ impl FileSystem {
 
 const IN_MEMORY: &[&str] = &["tmpfs", "ramfs", "devtmpfs", "hugetlbfs", "rootfs"];
 const ON_A_SERVER: &[&str] = &[
-    "nfs", "nfs4", "cifs", "smb3", "smbfs", "ceph", "9p", "virtiofs", "afs", "lustre", "glusterfs", "gpfs", "beegfs",
-    "pvfs2", "orangefs", "fuse.glusterfs", "fuse.sshfs", "fuse.ceph", "fuse.s3fs", "fuse.rclone",
+    "nfs",
+    "nfs4",
+    "cifs",
+    "smb3",
+    "smbfs",
+    "ceph",
+    "9p",
+    "virtiofs",
+    "afs",
+    "lustre",
+    "glusterfs",
+    "gpfs",
+    "beegfs",
+    "pvfs2",
+    "orangefs",
+    "fuse.glusterfs",
+    "fuse.sshfs",
+    "fuse.ceph",
+    "fuse.s3fs",
+    "fuse.rclone",
 ];
 
 /// Describes the file system of a mount as seen from `path`.
@@ -111,7 +129,10 @@ fn below(roots: &Roots, mount: &Mount, unchecked: &mut Unchecked) -> (Medium, Ve
     }
     if kind == "zfs" {
         let pool = mount.source.split('/').next().unwrap_or("").to_string();
-        unchecked.add("the disks of the target", format!("ZFS pool {pool}: sysfs does not tell them (zpool status does)"));
+        unchecked.add(
+            "the disks of the target",
+            format!("ZFS pool {pool}: sysfs does not tell them (zpool status does)"),
+        );
         return (Medium::Pool(pool), Vec::new());
     }
     if kind == "btrfs" {
@@ -119,16 +140,24 @@ fn below(roots: &Roots, mount: &Mount, unchecked: &mut Unchecked) -> (Medium, Ve
     }
     for option in ["logdev", "rtdev", "journal_path"] {
         if let Some(device) = mount.super_option(option) {
-            unchecked.add(format!("the disk of {option}"), format!("{device} also carries I/O and is not followed"));
+            unchecked.add(
+                format!("the disk of {option}"),
+                format!("{device} also carries I/O and is not followed"),
+            );
         }
     }
     if mount.device.major != 0 {
         return (Medium::Disks, vec![mount.device]);
     }
-    if let Some(device) = BlockDevice::by_node(roots, Path::new(&mount.source)).filter(|_| mount.source.starts_with('/')) {
+    if let Some(device) =
+        BlockDevice::by_node(roots, Path::new(&mount.source)).filter(|_| mount.source.starts_with('/'))
+    {
         return (Medium::Disks, vec![device.number]);
     }
-    unchecked.add("the disks of the target", format!("file system {kind} on {} names no block device", mount.source));
+    unchecked.add(
+        "the disks of the target",
+        format!("file system {kind} on {} names no block device", mount.source),
+    );
     (Medium::Unknown, Vec::new())
 }
 

@@ -140,7 +140,11 @@ impl Look<'_> {
         if !parts.is_empty() {
             let names: Vec<&str> = parts.iter().map(|part| part.name.as_str()).collect();
             let detail = format!("{} has partitions: {}", device.name, names.join(", "));
-            self.hold(HoldingKind::PartitionTable, detail, "name an unused partition, or remove them (wipefs)");
+            self.hold(
+                HoldingKind::PartitionTable,
+                detail,
+                "name an unused partition, or remove them (wipefs)",
+            );
         }
         let mut family = Vec::new();
         self.gather(&device, &mut family);
@@ -160,7 +164,11 @@ impl Look<'_> {
         for other in device.other_paths(self.roots) {
             if other.slaves().is_empty() {
                 let detail = format!("{} and {} are paths to one LUN", device.name, other.name);
-                self.hold(HoldingKind::MultipathMember, detail, "use the multipath device instead of one path");
+                self.hold(
+                    HoldingKind::MultipathMember,
+                    detail,
+                    "use the multipath device instead of one path",
+                );
             }
             same.push(other);
         }
@@ -171,7 +179,11 @@ impl Look<'_> {
             }
             for looped in self.loops_on(|backing| is_device(backing, one.number)) {
                 let detail = format!("{} is shown by {}", one.name, looped.name);
-                self.hold(HoldingKind::LoopBacked, detail, &format!("losetup -d {}", looped.node().display()));
+                self.hold(
+                    HoldingKind::LoopBacked,
+                    detail,
+                    &format!("losetup -d {}", looped.node().display()),
+                );
                 self.gather(&looped, family);
             }
         }
@@ -189,7 +201,10 @@ impl Look<'_> {
     /// A loop device on a device is that device; two loop devices on one file are one another.
     fn siblings(&mut self, looped: &BlockDevice, backing: &Path, family: &mut Vec<BlockDevice>) {
         let Ok(about) = fs::metadata(backing) else {
-            self.unchecked.add(format!("what {} shows", looped.name), format!("{} is not seen from here", backing.display()));
+            self.unchecked.add(
+                format!("what {} shows", looped.name),
+                format!("{} is not seen from here", backing.display()),
+            );
             return;
         };
         if about.file_type().is_block_device() {
@@ -212,7 +227,11 @@ impl Look<'_> {
         let what = match holder.make() {
             Make::Mapper { name, uuid } if uuid.starts_with("mpath-") => {
                 let detail = format!("{} is a path of multipath {name}", below.name);
-                self.hold(HoldingKind::MultipathMember, detail, "use the multipath device instead of one path");
+                self.hold(
+                    HoldingKind::MultipathMember,
+                    detail,
+                    "use the multipath device instead of one path",
+                );
                 format!("multipath {name}")
             }
             Make::Mapper { name, .. } => format!("device mapper {name}"),
@@ -233,7 +252,9 @@ impl Look<'_> {
 
     fn mounted(&mut self, family: &[BlockDevice]) {
         let file = self.roots.proc.join("self/mountinfo");
-        let Some(mounts) = self.unchecked.note("what is mounted", &file, read_mounts(self.roots)) else { return };
+        let Some(mounts) = self.unchecked.note("what is mounted", &file, read_mounts(self.roots)) else {
+            return;
+        };
         for mount in mounts {
             let members = match mount.kind.as_str() {
                 "btrfs" => btrfs_devices(self.roots, &mount.source, &mut Unchecked::default()),
@@ -243,7 +264,11 @@ impl Look<'_> {
             for device in family.iter().filter(|device| members.contains(&device.number)) {
                 let place = mount.mount_point.display();
                 let detail = format!("{} is mounted at {place} ({})", device.name, mount.kind);
-                self.hold(HoldingKind::Mounted, detail, &format!("measure a file on it instead: fathom calibrate {place}"));
+                self.hold(
+                    HoldingKind::Mounted,
+                    detail,
+                    &format!("measure a file on it instead: fathom calibrate {place}"),
+                );
             }
         }
     }
@@ -251,7 +276,9 @@ impl Look<'_> {
     fn swap_files(&mut self) -> Vec<PathBuf> {
         let file = self.roots.proc.join("swaps");
         let text = self.unchecked.note("active swap", &file, read_text(&file)).unwrap_or_default();
-        let first = |line: &str| line.split_whitespace().next().map(|word| PathBuf::from(crate::mounts::unescape_octal(word)));
+        let first = |line: &str| {
+            line.split_whitespace().next().map(|word| PathBuf::from(crate::mounts::unescape_octal(word)))
+        };
         text.lines().skip(1).filter_map(first).collect()
     }
 
@@ -276,7 +303,11 @@ impl Look<'_> {
             self.hold(HoldingKind::Swap, detail, &format!("swapoff {}", swap.display()));
         }
         if let Some(database) = path.parent().and_then(database_directory) {
-            self.hold(HoldingKind::Content, format!("{} is in {database}", path.display()), "choose another directory");
+            self.hold(
+                HoldingKind::Content,
+                format!("{} is in {database}", path.display()),
+                "choose another directory",
+            );
         }
     }
 
@@ -334,7 +365,11 @@ impl Look<'_> {
         let Some((found, first)) = self.unchecked.note(&what, path, scan_path(path)) else { return };
         let hint = "consent to its loss with --write-consent, or choose another target";
         for mark in found {
-            self.hold(mark.kind, format!("{} at byte {} of {}", mark.name, mark.offset, path.display()), hint);
+            self.hold(
+                mark.kind,
+                format!("{} at byte {} of {}", mark.name, mark.offset, path.display()),
+                hint,
+            );
         }
         for (kind, name) in ask_blkid(path) {
             self.hold(kind, format!("{name}, says blkid, on {}", path.display()), hint);
@@ -346,8 +381,9 @@ impl Look<'_> {
 }
 
 fn is_device(path: &Path, number: DeviceNumber) -> bool {
-    fs::metadata(path)
-        .is_ok_and(|about| about.file_type().is_block_device() && DeviceNumber::from_raw(about.rdev()) == number)
+    fs::metadata(path).is_ok_and(|about| {
+        about.file_type().is_block_device() && DeviceNumber::from_raw(about.rdev()) == number
+    })
 }
 
 fn is_same_file(path: &Path, about: &fs::Metadata) -> bool {

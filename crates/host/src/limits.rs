@@ -90,7 +90,9 @@ const NO_MEMORY_LIMIT_BYTES: u64 = 1 << 62;
 pub fn read_limits(roots: &Roots, unchecked: &mut Unchecked) -> Limits {
     let mut limits = Limits::default();
     let file = roots.proc.join("self/cgroup");
-    let Some(text) = unchecked.note("limits of our control groups", &file, read_text(&file)) else { return limits };
+    let Some(text) = unchecked.note("limits of our control groups", &file, read_text(&file)) else {
+        return limits;
+    };
     let mounts = read_mounts(roots).unwrap_or_default();
     limits.groups = text.lines().filter_map(parse_group).collect();
     for group in limits.groups.clone() {
@@ -127,7 +129,10 @@ fn folders_of(roots: &Roots, mounts: &[Mount], group: &Group) -> Option<Vec<Path
         2 => mount.kind == "cgroup2",
         _ => {
             mount.kind == "cgroup"
-                && group.controllers.iter().all(|name| mount.super_options.split(',').any(|option| option == name))
+                && group
+                    .controllers
+                    .iter()
+                    .all(|name| mount.super_options.split(',').any(|option| option == name))
         }
     };
     let mount = mounts.iter().find(belongs)?;
@@ -141,7 +146,7 @@ fn folders_of(roots: &Roots, mounts: &[Mount], group: &Group) -> Option<Vec<Path
 fn read_folder(folder: &Path, group: &Group, limits: &mut Limits) {
     let text = |name: &str| text_if_there(&folder.join(name));
     let mut cpus = None;
-    let mut memory = None;
+    let memory;
     if group.version == 2 {
         cpus = text("cpu.max").and_then(|line| {
             let (quota, period) = line.split_once(' ')?;
@@ -218,7 +223,11 @@ mod tests {
         let mut unchecked = Unchecked::default();
         let limits = read_limits(&tree.roots(), &mut unchecked);
         let vda = DeviceNumber { major: 254, minor: 0 };
-        assert_eq!(limits.io_per_second(vda, IoLimitKind::ReadOperations), Some(500), "the ancestor is stricter");
+        assert_eq!(
+            limits.io_per_second(vda, IoLimitKind::ReadOperations),
+            Some(500),
+            "the ancestor is stricter"
+        );
         assert_eq!(limits.io_per_second(vda, IoLimitKind::WriteBytes), None);
         assert_eq!(limits.memory_bytes, Some(1 << 30));
         assert_eq!(limits.cpus, None);

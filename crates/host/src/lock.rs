@@ -154,7 +154,10 @@ fn write_owner(file: &mut File, owner: &Owner) {
     let Owner { pid, since, command } = owner;
     let line = |text: &str| text.replace('\n', " ");
     let text = format!("{pid}\n{}\n{}\n", line(since), line(command));
-    let _ = file.set_len(0).and_then(|()| file.seek(SeekFrom::Start(0))).and_then(|_| file.write_all(text.as_bytes()));
+    let _ = file
+        .set_len(0)
+        .and_then(|()| file.seek(SeekFrom::Start(0)))
+        .and_then(|_| file.write_all(text.as_bytes()));
 }
 
 /// The kernel's list of locks says who holds it now; the note, if it is by the same process, says the rest.
@@ -206,7 +209,9 @@ mod tests {
         let held = acquire(&directories, &both, &owner()).unwrap();
         assert_eq!(held.count(), 2);
         match acquire(&directories, &one, &owner()) {
-            Err(LockError::Held { name, owner: Some(by) }) => assert_eq!((name.as_str(), by), ("disk-8:16", owner())),
+            Err(LockError::Held { name, owner: Some(by) }) => {
+                assert_eq!((name.as_str(), by), ("disk-8:16", owner()))
+            }
             other => panic!("{other:?}"),
         }
         drop(held);
@@ -229,7 +234,9 @@ mod tests {
         let mut word = [0u8; 6];
         child.stdout.take().unwrap().read_exact(&mut word).unwrap();
         match acquire(&directories, &names, &owner()) {
-            Err(LockError::Held { owner: Some(by), .. }) => assert_eq!(by.pid, child.id(), "by /proc/locks, not by the note"),
+            Err(LockError::Held { owner: Some(by), .. }) => {
+                assert_eq!(by.pid, child.id(), "by /proc/locks, not by the note")
+            }
             other => panic!("{other:?}"),
         }
         child.kill().unwrap();

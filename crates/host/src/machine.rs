@@ -203,7 +203,12 @@ mod tests {
         assert_eq!(machine.product.as_deref(), Some("KVM"));
         assert_eq!(machine.aio.map(|aio| aio.free()), Some(536));
         assert!(machine.io_uring.obstacle(true).is_none());
-        assert!(machine.io_uring.obstacle(false).is_some_and(|text| text.contains("kernel.io_uring_disabled = 1")));
+        assert!(
+            machine
+                .io_uring
+                .obstacle(false)
+                .is_some_and(|text| text.contains("kernel.io_uring_disabled = 1"))
+        );
         let missing: Vec<&str> = machine.unchecked.iter().map(|unknown| unknown.what.as_str()).collect();
         assert!(missing.contains(&"kernel"), "what is absent is listed: {missing:?}");
     }

@@ -122,7 +122,8 @@ pub fn scan(
 ) -> io::Result<(Vec<Found>, Option<u64>)> {
     let length = size_bytes.min(MEBIBYTE);
     let tail_offset = size_bytes - length;
-    let ends = Ends { head: read(0, length as usize)?, tail: read(tail_offset, length as usize)?, tail_offset };
+    let ends =
+        Ends { head: read(0, length as usize)?, tail: read(tail_offset, length as usize)?, tail_offset };
     let mut found: Vec<Found> = TABLE
         .iter()
         .filter(|mark| ends.is(Some(mark.offset), mark.magic))
@@ -227,7 +228,11 @@ mod tests {
             let mut bytes = vec![0u8; SIZE as usize];
             bytes[mark.offset as usize..mark.offset as usize + mark.magic.len()].copy_from_slice(mark.magic);
             let (found, first) = scan_bytes(&bytes);
-            assert!(found.iter().any(|f| f.name == mark.name && f.kind == mark.kind), "{}: {found:?}", mark.name);
+            assert!(
+                found.iter().any(|f| f.name == mark.name && f.kind == mark.kind),
+                "{}: {found:?}",
+                mark.name
+            );
             assert!(first.is_some());
         }
     }

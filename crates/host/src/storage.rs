@@ -119,7 +119,8 @@ pub fn resolve(roots: &Roots, path: &Path) -> io::Result<Storage> {
                 BlockDevice::by_number(roots, number).ok().and_then(|device| device.size_bytes());
         }
         TargetKind::CharacterDevice | TargetKind::Other => {
-            walk.unchecked.add("the disks of the target", "it is neither a file, a directory nor a block device");
+            walk.unchecked
+                .add("the disks of the target", "it is neither a file, a directory nor a block device");
         }
         TargetKind::Directory | TargetKind::RegularFile => {
             let found = walk.path(&storage.path, 0);
@@ -226,14 +227,16 @@ impl<'a> Walk<'a> {
     fn overlay(&mut self, path: &Path, mount: &Mount, system: &mut FileSystem, depth: u32) {
         let inside = path.strip_prefix(&mount.mount_point).unwrap_or(Path::new("")).to_path_buf();
         let upper: Vec<PathBuf> = mount.super_option("upperdir").map(PathBuf::from).into_iter().collect();
-        let all: Vec<PathBuf> =
-            upper.into_iter().chain(mount.super_option_directories("lowerdir")).collect();
+        let all: Vec<PathBuf> = upper.into_iter().chain(mount.super_option_directories("lowerdir")).collect();
         let holds = |directory: &&PathBuf| fs::symlink_metadata(directory.join(&inside)).is_ok();
         let chosen = if path.is_dir() { all.first() } else { all.iter().find(holds) };
         let Some(directory) = chosen.filter(|directory| directory.exists()) else {
             self.unchecked.add(
                 "the disks below the overlay file system",
-                format!("the directories that mountinfo names for {} are not seen from here", mount.mount_point.display()),
+                format!(
+                    "the directories that mountinfo names for {} are not seen from here",
+                    mount.mount_point.display()
+                ),
             );
             self.mediums.push(Medium::Unknown);
             return;
@@ -264,7 +267,8 @@ impl<'a> Walk<'a> {
 
     fn block(&mut self, device: &BlockDevice, depth: u32) {
         if depth > DEPTH_MAX {
-            self.unchecked.add(format!("the disks below {}", device.name), "more layers than can be followed");
+            self.unchecked
+                .add(format!("the disks below {}", device.name), "more layers than can be followed");
             return;
         }
         let slaves = device.slaves();
@@ -345,19 +349,30 @@ impl<'a> Walk<'a> {
     }
 
     fn leaf(&mut self, device: &BlockDevice) {
-        if self.disks.iter().any(|disk| disk.number == device.number || disk.other_paths.contains(&device.number)) {
+        if self
+            .disks
+            .iter()
+            .any(|disk| disk.number == device.number || disk.other_paths.contains(&device.number))
+        {
             return;
         }
         let mut disk = read_disk(self.roots, device, &mut self.unchecked);
         let twins = device.other_paths(self.roots);
         if disk.wwid.is_some() && !twins.is_empty() {
-            disk.other_paths = twins.iter().filter(|twin| twin.slaves().is_empty()).map(|twin| twin.number).collect();
+            disk.other_paths =
+                twins.iter().filter(|twin| twin.slaves().is_empty()).map(|twin| twin.number).collect();
             disk.path_count = disk.path_count.max(disk.other_paths.len() as u32 + 1);
         }
         self.disks.push(disk);
     }
 
-    fn layer(&mut self, device: &BlockDevice, description: String, stands_on: u32, loop_direct: Option<bool>) {
+    fn layer(
+        &mut self,
+        device: &BlockDevice,
+        description: String,
+        stands_on: u32,
+        loop_direct: Option<bool>,
+    ) {
         self.layers.push(Layer {
             name: device.name.clone(),
             number: Some(device.number),
