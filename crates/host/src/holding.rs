@@ -463,3 +463,33 @@ fn parse_blkid(text: &str) -> Vec<(HoldingKind, String)> {
     }
     found
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fabricate::Fabricated;
+    use crate::storage::disks_below;
+
+    #[test]
+    fn a_disk_under_a_mapper_is_held_also_by_its_partition_but_its_neighbour_is_free() {
+        let tree = Fabricated::new();
+        let sda = "devices/pci0/ata1/host0/block/sda";
+        tree.disk(sda, "8:0", 2048)
+            .partition(sda, "sda1", "8:1", 8, 1000)
+            .partition(sda, "sda2", "8:2", 1008, 1000)
+            .disk("devices/virtual/block/dm-0", "253:0", 1000)
+            .file("sys/devices/virtual/block/dm-0/dm/name", "vg-data")
+            .file("sys/devices/virtual/block/dm-0/dm/uuid", "LVM-x")
+            .stands_on("devices/virtual/block/dm-0", &format!("{sda}/sda1"))
+            .file("proc/swaps", "Filename\n")
+            .file("proc/self/mountinfo", "1 1 253:0 / /home rw - ext4 /dev/mapper/vg-data rw\n");
+        let held = |minor| inspect_device(&tree.roots(), DeviceNumber { major: 8, minor });
+        for minor in [0, 1] {
+            assert!(held(minor).has(HoldingKind::Holder), "8:{minor}");
+            assert!(held(minor).has(HoldingKind::Mounted), "8:{minor}");
+        }
+        assert_eq!(held(2), Holdings::default());
+        let (layers, disks, _) = disks_below(&tree.roots(), DeviceNumber { major: 253, minor: 0 });
+        assert_eq!((layers.len(), disks.len(), disks[0].name.as_str()), (2, 1, "sda"));
+    }
+}

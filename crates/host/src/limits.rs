@@ -172,8 +172,7 @@ fn read_folder(folder: &Path, group: &Group, limits: &mut Limits) {
             }
         }
     }
-    let least = |old: Option<f64>, new: Option<f64>| [old, new].into_iter().flatten().reduce(f64::min);
-    limits.cpus = least(limits.cpus, cpus);
+    limits.cpus = [limits.cpus, cpus].into_iter().flatten().reduce(f64::min);
     limits.memory_bytes = [limits.memory_bytes, memory].into_iter().flatten().min();
 }
 
