@@ -60,7 +60,7 @@ book_write() {
 
 book_read() { # key -> value, or nothing
     [ -f "$page/facts" ] || return 0
-    sed -n "s/^$1=//p" "$page/facts" | tail -n 1
+    sed -n "s/^$1=//p" "$page/facts" 2>/dev/null | tail -n 1 || true
 }
 
 book_name() { basename "$page"; }
@@ -68,7 +68,8 @@ book_name() { basename "$page"; }
 # Prints the page for a caller.
 book_show() {
     echo "name=$(book_name)"
-    [ ! -f "$page/facts" ] || sed '/^boot=/d; /^owner/d; /^diskseq=/d; /^token=/d' "$page/facts"
+    # It may go while we look: a throttle ends by itself.
+    sed '/^boot=/d; /^owner/d; /^diskseq=/d; /^token=/d' "$page/facts" 2>/dev/null || true
 }
 
 # All pages, oldest first. A folder that only has such a name is not a page: a page has facts, or nothing in it.
@@ -90,7 +91,14 @@ start_of() { # pid -> its start time in ticks, or nothing
 owner_lives() {
     local owner
     owner=$(book_read owner)
-    [ -n "$owner" ] && [ "$(book_read boot)" = "$(boot_id)" ] && [ "$(start_of "$owner")" = "$(book_read owner_start)" ]
+    [ -n "$owner" ] && [ "$(book_read boot)" = "$(boot_id)" ] &&
+        [ "$(start_of "$owner")" = "$(book_read owner_start)" ]
+}
+
+# A watcher may close the same page at the same moment.
+book_close() {
+    rm -f -- "$page/facts"
+    rmdir -- "$page" 2>/dev/null || [ ! -e "$page" ]
 }
 
 # The folder for a backing file, marked as ours; its path is left in $folder.

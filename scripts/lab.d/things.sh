@@ -73,10 +73,14 @@ create_zram() {
 }
 
 create_tmpfs() {
+    book_write size "$1"
+    mount_tmpfs "$1"
+}
+
+mount_tmpfs() { # bytes
     local where=$page/mount
     mkdir "$where"
     book_write mount "$where"
-    book_write size "$1"
     mount -t tmpfs -o "size=$1,mode=0755" fathom-lab "$where"
 }
 
@@ -97,11 +101,11 @@ create_full_loop() {
     loop_size=$(default "$size" 64M)
     room=$(default "$room" 16M)
     [ "$room" -lt "$loop_size" ] || die_usage "--room must be less than --size"
-    create_tmpfs "$room"
+    book_write room_bytes "$room"
+    mount_tmpfs "$room"
     size=$loop_size
     backing_file "$page/mount/disk.img"
     attach "$page/mount/disk.img" off
-    book_write room_bytes "$room"
 }
 
 # ---- steps ----------------------------------------------------------------------------------------------------------
@@ -152,8 +156,8 @@ format_and_mount() {
     case $fs in
         '') return 0 ;;
         ext4) mkfs.ext4 -q -F -E nodiscard,lazy_itable_init=0,lazy_journal_init=0 "$device" >&2 ;;
-        xfs) mkfs.xfs -q -f -K "$device" >&2 ;;
-        btrfs) mkfs.btrfs -q -f -K "$device" >&2 ;;
+        xfs) mkfs.xfs -q -f -K "$device" 2> >(head -n 1 >&2) >&2 ;;
+        btrfs) mkfs.btrfs -q -f -K "$device" >/dev/null ;;
     esac
     book_write fs "$fs"
     [ "$mount" = yes ] || return 0
@@ -199,12 +203,13 @@ page_of() {
     done < <(book_pages)
 }
 
+# (Every `return` below says its status: in a trap a bare one would give back that of the command before the trap.)
+#
 # Takes back the thing on $page: each step only if what stands there now is what was made then.
 take_back() {
     local where
     if [ "$(book_read kind)" = throttle ]; then
-        throttle_take_back
-        return
+        if throttle_take_back; then return 0; else return 1; fi
     fi
     if [ "$(book_read boot)" = "$(boot_id)" ]; then
         where=$(book_read mount)
@@ -218,8 +223,7 @@ take_back() {
         fi
     fi
     folder_remove || return 1
-    rm -f -- "$page/facts"
-    rmdir -- "$page"
+    book_close
 }
 
 release_mount() {
@@ -240,8 +244,8 @@ release_device() {
     # Its maker may have died between attaching and writing it down.
     if [ -z "$device" ] && [ -n "$file" ]; then
         device=$(losetup -j "$file" -O NAME -n | head -n 1)
-        [ -z "$device" ] || losetup -d "$device"
-        return
+        [ -z "$device" ] || losetup -d "$device" || return 1
+        return 0
     fi
     [ -n "$device" ] || return 0
     number=${device#/dev/}

@@ -172,10 +172,9 @@ throttle_forget() {
     local group
     group=$(book_read group)
     if [ -n "$group" ] && [ -d "$group" ]; then
-        rmdir "$group" 2>/dev/null || return 1
+        rmdir "$group" 2>/dev/null || [ ! -d "$group" ] || return 1
     fi
-    rm -f -- "$page/facts"
-    rmdir -- "$page" 2>/dev/null || true
+    book_close
 }
 
 # Forgets the throttles whose command has ended (their watcher may have been killed, or be about to).
@@ -199,7 +198,7 @@ throttle_take_back() {
         ! throttle_forget || return 0
         while IFS= read -r pid; do
             kill -s "$round" "$pid" 2>/dev/null || true
-        done <"$group/cgroup.procs"
+        done < <(cat "$group/cgroup.procs" 2>/dev/null)
         sleep 0.2
     done
     throttle_forget || {
