@@ -1,1 +1,27 @@
-//! What was seen: histograms, latencies, intervals, samples, events, runs, results. No judgement.
+//! What was seen. No judgement: a run stores facts, and what they mean can be computed again from it.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`histogram`] | latencies in bins, 128 an octave |
+//! | [`latency`] | exact moments beside a histogram |
+//! | [`interval`] | counts by slot and latencies by interval; `merge` is the only combinator |
+//! | [`event`] | what happened besides I/O, and raw samples of other people's counters |
+//! | [`control`] | the traits between whoever runs a plan and whoever watches it |
+//! | [`run`] | one plan's execution, as stored |
+//! | [`result`] | runs with what was made of them: figures, curves, verdict |
+
+pub mod control;
+pub mod event;
+pub mod histogram;
+pub mod interval;
+pub mod latency;
+pub mod result;
+pub mod run;
+
+pub use control::*;
+pub use event::*;
+pub use histogram::*;
+pub use interval::*;
+pub use latency::*;
+pub use result::*;
+pub use run::*;

@@ -1,1 +1,22 @@
-//! What to do to the storage, and nothing about how: quantities as types, the plan and its streams. No I/O, no clock, no command line.
+//! What to do to the storage, and nothing about how.
+//!
+//! A [`Plan`] is plain data: it is printed by `--dry-run`, stored with every run, and could be sent to
+//! another host unchanged. It holds no trait object, no closure and no handle. The crate knows no I/O, no
+//! clock and no command line; it only parses and prints the quantities that people type.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`quantity`] | bytes, nanoseconds, rates, quantiles, latency limits: types that parse and print |
+//! | [`plan`] | the plan, its targets and spaces |
+//! | [`stream`] | one stream of work: what, how much at a time, when, until when |
+//! | [`blocks`] | block work: pattern, mix, sizes, content, verification |
+
+pub mod blocks;
+pub mod plan;
+pub mod quantity;
+pub mod stream;
+
+pub use blocks::*;
+pub use plan::*;
+pub use quantity::*;
+pub use stream::*;

@@ -1,0 +1,126 @@
+//! What happened besides I/O, and raw samples of counters that are not ours.
+
+use fathom_spec::{Bytes, StreamId, Verb};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A raw counter of somebody else (diskstats, /proc/stat, cgroup, pg_stat_*), kept as it was read. A rate is
+/// computed later, from two.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Sample {
+    /// When, ns since the run's start.
+    pub at_ns: u64,
+    /// Whose: `disk vda`, `cpu`, `self`.
+    pub of: String,
+    /// Which: `reads`, `read_sectors`, `steal`.
+    pub name: String,
+    /// The counter.
+    pub value: u64,
+}
+
+/// Something that happened, with the moment at which it was seen.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Event {
+    /// When, ns since the run's start.
+    pub at_ns: u64,
+    /// What.
+    pub what: Happening,
+}
+
+/// What can happen.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Happening {
+    /// Something was done to a target: sysbench prepare prints a line for each, fio "Laying out".
+    Target {
+        /// Its path.
+        name: String,
+        /// What was done.
+        did: Did,
+        /// Its size then.
+        bytes: Bytes,
+    },
+    /// A stream began.
+    Started(StreamId),
+    /// A stream ended.
+    Stopped(StreamId, Why),
+    /// The kernel refused or failed an operation.
+    Fault {
+        /// In which stream.
+        stream: StreamId,
+        /// Doing what.
+        verb: Verb,
+        /// Where, in its target.
+        offset: Bytes,
+        /// The kernel's error number; 0 for a short transfer.
+        errno: i32,
+        /// How many bytes were moved, when fewer than asked.
+        moved: Bytes,
+        /// The target's path.
+        target: String,
+        /// How many like it were seen (only the first ones are kept one by one).
+        times: u64,
+    },
+    /// What was read is not what was written.
+    Mismatch {
+        /// In which stream.
+        stream: StreamId,
+        /// Where.
+        offset: Bytes,
+        /// What was found.
+        note: String,
+    },
+    /// Log lines that were lost because the writer was too slow.
+    Late {
+        /// How many.
+        log_entries: u64,
+    },
+    /// Somebody else used the disk.
+    Foreign {
+        /// Which disk.
+        device: String,
+        /// Sectors of 512 bytes that were not ours.
+        sectors: u64,
+    },
+    /// Something that was asked for could not be had, and what was taken in its place.
+    Fallback(String),
+    /// No completion for as long as the plan's `stall`, with I/Os outstanding.
+    Stalled {
+        /// In which stream.
+        stream: StreamId,
+        /// How many I/Os are outstanding.
+        outstanding: u64,
+        /// For how long, ns.
+        for_ns: u64,
+    },
+}
+
+/// What was done to a target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Did {
+    /// Made.
+    Created,
+    /// Made longer.
+    Extended,
+    /// Used as it was.
+    Reused,
+    /// Removed.
+    Removed,
+}
+
+/// Why a stream ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Why {
+    /// It was done.
+    Finished,
+    /// Whoever watches it said so.
+    Told,
+    /// An operation failed.
+    Fault,
+    /// A signal: the user interrupted it.
+    Signal,
+    /// The device stopped answering.
+    Stalled,
+}

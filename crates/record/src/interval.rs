@@ -1,0 +1,153 @@
+//! Counts by slot and latencies by interval. `merge` is the only way in which two become one.
+
+use crate::Latency;
+use fathom_spec::{StreamId, Verb};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Verbs that one stream may have at most.
+pub const CELLS: usize = 4;
+
+/// One slot of one verb: counters only.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Counts {
+    /// Operations that completed in full.
+    pub operations: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Sum of their service times, ns.
+    pub latency_sum_ns: u64,
+    /// Operations that failed: never counted as operations.
+    pub errors: u32,
+    /// Operations that moved fewer bytes than asked.
+    pub short: u32,
+}
+
+impl Counts {
+    /// Adds another's to these.
+    #[inline]
+    pub fn merge(&mut self, other: &Counts) {
+        let Counts { operations, bytes, latency_sum_ns, errors, short } = other;
+        self.operations += operations;
+        self.bytes += bytes;
+        self.latency_sum_ns += latency_sum_ns;
+        self.errors += errors;
+        self.short += short;
+    }
+
+    /// What came since an earlier reading of the same counters.
+    pub fn since(&self, earlier: &Counts) -> Counts {
+        let Counts { operations, bytes, latency_sum_ns, errors, short } = earlier;
+        Counts {
+            operations: self.operations.saturating_sub(*operations),
+            bytes: self.bytes.saturating_sub(*bytes),
+            latency_sum_ns: self.latency_sum_ns.saturating_sub(*latency_sum_ns),
+            errors: self.errors.saturating_sub(*errors),
+            short: self.short.saturating_sub(*short),
+        }
+    }
+}
+
+/// One verb of one stream. A latency exists only where the plan's `Keep` asked for it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Cell {
+    /// From the call that submits until it returns.
+    pub submit: Option<Box<Latency>>,
+    /// From submission to completion.
+    pub service: Option<Box<Latency>>,
+    /// From the intended start to completion.
+    pub response: Option<Box<Latency>>,
+}
+
+impl Cell {
+    /// Adds another's latencies to these.
+    pub fn merge(&mut self, other: &Cell) {
+        let Cell { submit, service, response } = other;
+        let pairs =
+            [(&mut self.submit, submit), (&mut self.service, service), (&mut self.response, response)];
+        for (mine, theirs) in pairs {
+            match (mine, theirs) {
+                (Some(mine), Some(theirs)) => mine.merge(theirs),
+                (mine @ None, Some(theirs)) => *mine = Some(theirs.clone()),
+                (_, None) => {}
+            }
+        }
+    }
+
+    /// Empties what exists.
+    pub fn clear(&mut self) {
+        let Cell { submit, service, response } = self;
+        [submit, service, response].into_iter().flatten().for_each(|latency| latency.clear());
+    }
+}
+
+/// What one worker, or several merged, did in a stretch of time.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Interval {
+    /// Of which stream.
+    pub stream: StreamId,
+    /// Of which worker; in a merged one, of the first.
+    pub worker: u32,
+    /// When it began, ns since the run's start; on a slot's edge.
+    pub start_ns: u64,
+    /// How long it is, ns.
+    pub length_ns: u64,
+    /// The stream's verbs, in the order of its cells.
+    pub cells: Vec<(Verb, Cell)>,
+    /// Counters for each slot from `start_ns` on; columns are the cells.
+    pub slots: Vec<[Counts; CELLS]>,
+    /// Submissions seen at each outstanding count, by classes of log2: 1, 2-3, 4-7 ...
+    pub outstanding: Vec<u64>,
+}
+
+impl Interval {
+    /// An empty one with room for `slots` slots.
+    pub fn new(stream: StreamId, worker: u32, cells: Vec<(Verb, Cell)>, slots: usize) -> Self {
+        Interval {
+            stream,
+            worker,
+            start_ns: 0,
+            length_ns: 0,
+            cells,
+            slots: vec![[Counts::default(); CELLS]; slots],
+            outstanding: vec![0; 17],
+        }
+    }
+
+    /// Adds another's to these. Slots are aligned by their number: both must begin at the same slot.
+    pub fn merge(&mut self, other: &Interval) {
+        let Interval { stream: _, worker: _, start_ns, length_ns, cells, slots, outstanding } = other;
+        self.start_ns = self.start_ns.min(*start_ns);
+        self.length_ns = self.length_ns.max(*length_ns);
+        for (verb, cell) in cells {
+            match self.cells.iter_mut().find(|mine| mine.0 == *verb) {
+                Some(mine) => mine.1.merge(cell),
+                None => self.cells.push((*verb, cell.clone())),
+            }
+        }
+        if self.slots.len() < slots.len() {
+            self.slots.resize(slots.len(), Default::default());
+        }
+        for (mine, theirs) in self.slots.iter_mut().zip(slots) {
+            mine.iter_mut().zip(theirs).for_each(|(a, b)| a.merge(b));
+        }
+        self.outstanding.iter_mut().zip(outstanding).for_each(|(a, b)| *a += b);
+    }
+
+    /// Empties it and keeps its memory.
+    pub fn clear(&mut self) {
+        let Interval { stream: _, worker: _, start_ns, length_ns, cells, slots, outstanding } = self;
+        (*start_ns, *length_ns) = (0, 0);
+        cells.iter_mut().for_each(|cell| cell.1.clear());
+        slots.fill(Default::default());
+        outstanding.fill(0);
+    }
+
+    /// All counters of a cell over the whole interval.
+    pub fn counts(&self, cell: usize) -> Counts {
+        self.slots.iter().fold(Counts::default(), |mut sum, slot| {
+            sum.merge(&slot[cell]);
+            sum
+        })
+    }
+}

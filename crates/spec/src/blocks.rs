@@ -1,0 +1,350 @@
+//! Block work: which offsets, which verbs, what sizes, which bytes, and how it is asked of the kernel.
+
+use crate::{Bytes, CellId, SpaceId, TargetId};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What is done to blocks of a space.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Blocks {
+    /// Where.
+    pub space: SpaceId,
+    /// First byte and length of the part that is used.
+    pub region: (Extent, Extent),
+    /// In which order.
+    pub pattern: Pattern,
+    /// Who draws the random numbers.
+    pub generator: Generator,
+    /// Reads, writes, or some of each.
+    pub mix: Mix,
+    /// Bytes of an operation.
+    pub sizes: Sizes,
+    /// Offsets are multiples of this; zero: of the operation's size.
+    pub align: Bytes,
+    /// Syncs in between.
+    pub sync: Vec<SyncRule>,
+    /// What `Verb::Commit` does after its write.
+    pub commit: SyncKind,
+    /// What is written.
+    pub content: Content,
+    /// What is checked.
+    pub verify: Option<Verify>,
+    /// How it is asked of the kernel.
+    pub queue: QueueKind,
+    /// Finer points of the queue.
+    pub queue_options: QueueOptions,
+    /// Some: all workers draw from this one source.
+    pub shared: Option<CellId>,
+}
+
+impl Blocks {
+    /// Uniform random reads over the whole of a space.
+    pub fn random_reads(space: SpaceId, size: Bytes) -> Self {
+        Blocks {
+            space,
+            region: (Extent::Bytes(Bytes(0)), Extent::Whole),
+            pattern: Pattern::Uniform { once: false },
+            generator: Generator::Xoshiro,
+            mix: Mix::Only(Verb::Read),
+            sizes: Sizes::One(size),
+            align: Bytes(0),
+            sync: Vec::new(),
+            commit: SyncKind::Fdatasync,
+            content: Content::Random { compress_percent: 0, dedupe_percent: 0 },
+            verify: None,
+            queue: QueueKind::Auto,
+            queue_options: QueueOptions::default(),
+            shared: None,
+        }
+    }
+}
+
+/// A place or length that may be known only once the target is open; `engine::resolve` settles it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Extent {
+    /// So many bytes.
+    Bytes(Bytes),
+    /// So much of the space, 0 to 100.
+    Percent(f64),
+    /// All that is left.
+    Whole,
+}
+
+/// In which order blocks are touched.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Pattern {
+    /// One after the other, round and round.
+    Sequential(Begin),
+    /// `run` operations one after the other, then a step of `step` bytes (fio's read:512k), or skip over a zone.
+    Strided {
+        /// Bytes added after each run; may be negative.
+        step: i64,
+        /// Operations in a run.
+        run: u64,
+        /// Bytes skipped after each run.
+        skip: u64,
+    },
+    /// Every block as likely as every other; `once`: each block once a pass.
+    Uniform {
+        /// Each block once before any comes again.
+        once: bool,
+    },
+    /// Zipf's law with this exponent.
+    Zipf(f64),
+    /// Pareto's law with this power.
+    Pareto(f64),
+    /// Around the middle, with this deviation in percent of the region.
+    Normal(f64),
+    /// Pairs of percent of accesses, percent of the region.
+    Zoned(Vec<(f64, f64)>),
+    /// As a recording says.
+    Trace(TargetId),
+}
+
+/// Where a sequential worker begins.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Begin {
+    /// All at the first block.
+    #[default]
+    First,
+    /// Worker i of n at i/n of the region.
+    Spread,
+    /// Worker i of n at (i+1)/(n+1) of the region, one alone at its start (ORION's streams).
+    Inner,
+    /// Anywhere.
+    Random,
+    /// At the end of the file, which grows (a log).
+    Append,
+}
+
+/// Who draws the random numbers. The seed is the plan's, except where a generator brings its own state.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Generator {
+    /// Our own: xoshiro256+, seeded from the plan's seed, the stream and the worker.
+    Xoshiro,
+    /// fio's default.
+    Tausworthe {
+        /// Its seed.
+        seed: u64,
+    },
+    /// fio's shift register, which visits each block once by itself.
+    Lfsr {
+        /// Its seed.
+        seed: u64,
+    },
+    /// Given states of xoroshiro128+ for each worker (sysbench's).
+    Given {
+        /// One a worker.
+        states: Vec<(u64, u64)>,
+        /// Draws thrown away after each operation.
+        discard_per_event: u32,
+    },
+}
+
+/// Which verbs.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Mix {
+    /// One.
+    Only(Verb),
+    /// Reads with this probability, else writes.
+    Random {
+        /// 0 to 100.
+        read_percent: u8,
+    },
+    /// By what was completed so far, as sysbench does.
+    ByCompleted {
+        /// The ratio to keep.
+        reads_per_write: f64,
+    },
+}
+
+/// Bytes of an operation.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Sizes {
+    /// Always the same.
+    One(Bytes),
+    /// Anything between, in multiples of the first.
+    Range(Bytes, Bytes),
+    /// Verb, size, weight.
+    Split(Vec<(Verb, Bytes, u8)>),
+}
+
+impl Sizes {
+    /// The largest operation.
+    pub fn most(&self) -> Bytes {
+        match self {
+            Sizes::One(size) => *size,
+            Sizes::Range(_, most) => *most,
+            Sizes::Split(parts) => parts.iter().map(|p| p.1).max().unwrap_or_default(),
+        }
+    }
+    /// The smallest operation.
+    pub fn least(&self) -> Bytes {
+        match self {
+            Sizes::One(size) => *size,
+            Sizes::Range(least, _) => *least,
+            Sizes::Split(parts) => parts.iter().map(|p| p.1).min().unwrap_or_default(),
+        }
+    }
+}
+
+/// A sync after every so many operations of a verb.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SyncRule {
+    /// After so many.
+    pub every: u64,
+    /// Of this verb.
+    pub of: Verb,
+    /// Which sync.
+    pub kind: SyncKind,
+    /// Every target of the space, one after the other (sysbench), not only the last one written.
+    pub all_targets_in_turn: bool,
+}
+
+/// Ways to make written data durable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SyncKind {
+    /// Nothing: the open flags promise it (O_DSYNC), or nobody does.
+    None,
+    /// Data and all metadata.
+    Fsync,
+    /// Data and the metadata needed to read it back.
+    Fdatasync,
+    /// Start the write-back of a range and wait for it; metadata is not covered.
+    Range,
+    /// Of a mapping.
+    Msync,
+}
+
+/// What bytes are written.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Content {
+    /// Zeros, which some storage never writes.
+    Zero,
+    /// Random, compressible or repeating by so much.
+    Random {
+        /// Share that compresses away, 0 to 100.
+        compress_percent: u8,
+        /// Share of blocks that repeat another, 0 to 100.
+        dedupe_percent: u8,
+    },
+    /// These bytes over and over.
+    Pattern(Vec<u8>),
+    /// dt's I/O tester pattern.
+    Iot {
+        /// Its seed.
+        seed: u32,
+    },
+    /// The block's own number.
+    LogicalBlock,
+    /// dt's block tags.
+    Tagged,
+    /// fio's verify headers with this hash.
+    FioHeader {
+        /// fio's number for the hash.
+        hash: u8,
+    },
+    /// sysbench's checksum block.
+    SysbenchSum,
+}
+
+/// What is checked of what is read back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Verify {
+    /// Check after so many writes, so many at a time.
+    pub backlog: Option<(u64, u64)>,
+    /// Threads that check; 0: the worker itself.
+    pub checkers: u32,
+    /// Read everything again once the writes are done.
+    pub then_read_pass: bool,
+    /// Write nothing, only check.
+    pub only: bool,
+    /// The first mismatch ends the run.
+    pub fatal: bool,
+}
+
+/// How I/O is asked of the kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum QueueKind {
+    /// The best that works here: io_uring, libaio, then psync with threads.
+    Auto,
+    /// io_uring.
+    IoUring,
+    /// The kernel's older asynchronous I/O.
+    Libaio,
+    /// pread and pwrite, one at a time.
+    Psync,
+    /// preadv2 and pwritev2.
+    Vectored,
+    /// Loads and stores on a mapping.
+    Mmap,
+    /// Nothing is done; measures fathom itself.
+    Null,
+    /// A simulated device on a virtual clock.
+    Sim,
+}
+
+/// Finer points of a queue, asked for where possible; what could not be had is an event of the record.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct QueueOptions {
+    /// Poll the device for completions (IORING_SETUP_IOPOLL, RWF_HIPRI).
+    pub io_poll: bool,
+    /// A kernel thread submits (IORING_SETUP_SQPOLL).
+    pub submit_poll: bool,
+    /// Do without registered buffers and files.
+    pub unregistered: bool,
+    /// Fail rather than block (RWF_NOWAIT).
+    pub no_wait: bool,
+}
+
+/// What an operation does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[repr(u8)]
+pub enum Verb {
+    /// Read.
+    Read,
+    /// Write.
+    Write,
+    /// Discard.
+    Trim,
+    /// Make durable.
+    Sync,
+    /// Make a file.
+    Create,
+    /// Open a file.
+    Open,
+    /// Look at a file.
+    Stat,
+    /// Remove a file.
+    Delete,
+    /// Use the CPU.
+    Compute,
+    /// SQL select.
+    Select,
+    /// SQL update.
+    Update,
+    /// Write and make durable, as one operation: a log's commit, a SQL commit.
+    Commit,
+    /// SQL scan.
+    Scan,
+}
+
+/// How many verbs there are.
+pub const VERBS: usize = 13;
+
+impl Verb {
+    /// Does it put bytes on the storage?
+    pub fn writes(self) -> bool {
+        matches!(self, Verb::Write | Verb::Commit | Verb::Trim)
+    }
+}

@@ -1,0 +1,294 @@
+//! One stream of work: what, how much at a time, when it starts and when it ends, and what is kept of it.
+
+use crate::{Blocks, Bytes, CellId, GroupId, Nanos, SpaceId, StreamId, SyncKind, TargetId, Verb};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A number of workers that do the same. There are no phases: `start.after` is the phase.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Stream {
+    /// For reports.
+    pub name: String,
+    /// What is reported together; says nothing of what starts together.
+    pub group: GroupId,
+    /// Threads, each with its own queue, buffers and record.
+    pub workers: u32,
+    /// What must have ended before, and how long to wait then.
+    pub start: Start,
+    /// What is done.
+    pub work: Work,
+    /// When the next operation may start.
+    pub arrival: Arrival,
+    /// Outstanding I/Os of each worker.
+    pub depth: Depth,
+    /// How many are submitted and reaped at a time.
+    pub batch: Batch,
+    /// When it ends: at the first of these.
+    pub stop: Stop,
+    /// Which part of it counts.
+    pub window: Window,
+    /// Syncs after the last operation: timed and counted, but no events of the load.
+    pub after_last: Vec<SyncKind>,
+    /// Which latencies are kept.
+    pub keep: Keep,
+    /// On which CPUs the workers run.
+    pub placement: Placement,
+}
+
+impl Stream {
+    /// A closed loop of block work that keeps `depth` I/Os outstanding in one worker and everything of it.
+    pub fn closed(name: impl Into<String>, blocks: Blocks, depth: u32) -> Self {
+        Stream {
+            name: name.into(),
+            group: GroupId(0),
+            workers: 1,
+            start: Start::default(),
+            work: Work::Blocks(Box::new(blocks)),
+            arrival: Arrival::Closed { think: None },
+            depth: Depth::Fixed(depth),
+            batch: Batch::default(),
+            stop: Stop::default(),
+            window: Window::Everything,
+            after_last: Vec::new(),
+            keep: Keep { submit: false, service: true, response: false, log: None },
+            placement: Placement::Anywhere,
+        }
+    }
+}
+
+/// When a stream begins.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Start {
+    /// Streams that must have ended. Empty: at once.
+    pub after: Vec<StreamId>,
+    /// A pause after that.
+    pub delay: Nanos,
+}
+
+/// What a stream does.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Work {
+    /// Reads and writes of blocks, many at a time: the engine's batch loop.
+    Blocks(Box<Blocks>),
+    /// Files made, opened, looked at and removed: the serial loop.
+    Files {
+        /// The verbs, each over all files before the next.
+        verbs: Vec<Verb>,
+        /// How many files.
+        count: u64,
+        /// Bytes in each.
+        size: Bytes,
+    },
+    /// Bytes from one space to another, as dd does.
+    Copy {
+        /// Where they come from.
+        from: SpaceId,
+        /// Where they go to.
+        to: SpaceId,
+        /// Bytes of a read.
+        read_size: Bytes,
+        /// Bytes of a write.
+        write_size: Bytes,
+    },
+    /// CPU time and nothing else (fio's cpuio).
+    Compute {
+        /// Share of one CPU, 0 to 1.
+        share: f64,
+    },
+    /// SQL sessions.
+    Session(Session),
+}
+
+/// Work of a SQL session in SLOB's terms.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Session {
+    /// Schemas over which the sessions are spread.
+    pub schemas: u32,
+    /// Rows, one a block, of each schema.
+    pub blocks: u64,
+    /// Blocks that one select touches.
+    pub work_unit: u32,
+    /// Blocks that one update touches.
+    pub update_unit: u32,
+    /// Share of updates, percent.
+    pub update_percent: f64,
+    /// Share of scans, percent.
+    pub scan_percent: f64,
+}
+
+/// When the next operation may start.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Arrival {
+    /// As soon as one has ended, perhaps after thinking.
+    Closed {
+        /// The pause, if any.
+        think: Option<Think>,
+    },
+    /// By a timetable of its own for each verb, whatever the device does.
+    Open(Vec<Timetable>),
+    /// At the times of a recording.
+    Recorded {
+        /// 1 is as recorded, 2 twice as fast.
+        speed: f64,
+    },
+}
+
+/// The timetable of one verb; the rate is that of each worker.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Timetable {
+    /// Whose.
+    pub verb: Verb,
+    /// How many, or how much.
+    pub rate: Rate,
+    /// Evenly or at random.
+    pub spacing: Spacing,
+}
+
+/// A pause between operations.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Think {
+    /// Asleep.
+    pub wait: Nanos,
+    /// Of that, awake and busy.
+    pub spin: Nanos,
+    /// After so many operations.
+    pub every: u64,
+}
+
+/// How many a second, or how much a second.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Rate {
+    /// Operations per second.
+    Operations(f64),
+    /// Bytes per second.
+    Bytes(f64),
+}
+
+/// How arrivals are spaced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Spacing {
+    /// The same gap every time.
+    Even,
+    /// Exponential gaps.
+    Poisson,
+}
+
+/// How many I/Os a worker keeps outstanding.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Depth {
+    /// Always so many.
+    Fixed(u32),
+    /// Up to `high`; once full, none until only `low` are left (fio's iodepth_low).
+    Hysteresis {
+        /// Refill below this.
+        low: u32,
+        /// Fill to this.
+        high: u32,
+    },
+    /// As many as keep `share` of the latencies under `target` over a window.
+    Latency {
+        /// The latency to hold.
+        target: Nanos,
+        /// The share that must hold it, 0 to 1.
+        share: f64,
+        /// Judged over this long.
+        window: Nanos,
+        /// Never more than this.
+        high: u32,
+    },
+    /// In step with others that share a flow.
+    Flow {
+        /// The shared flow.
+        cell: CellId,
+        /// This stream's weight in it.
+        weight: i32,
+        /// Outstanding I/Os.
+        high: u32,
+    },
+}
+
+impl Depth {
+    /// The most I/Os that a worker may ever have outstanding.
+    pub fn most(&self) -> u32 {
+        match self {
+            Depth::Fixed(high) => *high,
+            Depth::Hysteresis { high, .. } | Depth::Latency { high, .. } | Depth::Flow { high, .. } => *high,
+        }
+    }
+}
+
+/// How many operations go into the queue and come out of it at a time. Zero: the engine's choice.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Batch {
+    /// At most so many in one submission.
+    pub submit: u32,
+    /// Wait for at least so many.
+    pub reap_least: u32,
+    /// Take at most so many.
+    pub reap_most: u32,
+}
+
+/// When a stream ends: at the first of these that is set. None set: when its space has been passed once.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Stop {
+    /// After so many bytes of each worker.
+    pub bytes: Option<Bytes>,
+    /// After so many operations of each worker.
+    pub operations: Option<u64>,
+    /// After so long.
+    pub time: Option<Nanos>,
+    /// After so many passes over the region.
+    pub passes: Option<u64>,
+    /// When it ends, this group ends with it.
+    pub takes_down: Option<GroupId>,
+}
+
+/// Which part of a stream counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Window {
+    /// All of it, as fio, dd, dt and sysbench do.
+    Everything,
+    /// What comes after a ramp.
+    After(Nanos),
+    /// A part inside a longer load, so that neither rise nor fall is in it.
+    Inside {
+        /// Left out at the start.
+        before: Nanos,
+        /// Counted.
+        length: Nanos,
+    },
+    /// Nothing: junk I/O to warm or flush a cache.
+    Unmeasured,
+}
+
+/// Which latencies are kept. One that is not asked for costs nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Keep {
+    /// From the call that submits until it returns.
+    pub submit: bool,
+    /// From submission to completion.
+    pub service: bool,
+    /// From the intended start to completion: the only honest one under a rate.
+    pub response: bool,
+    /// A line for each I/O goes to this target.
+    pub log: Option<TargetId>,
+}
+
+/// On which CPUs workers run.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Placement {
+    /// Pinned by the engine when there are no more workers than CPUs, else free.
+    #[default]
+    Anywhere,
+    /// Worker i on the i-th of these, round and round.
+    OneEach(Vec<u32>),
+    /// Each on any of these.
+    Any(Vec<u32>),
+}
