@@ -29,10 +29,11 @@ create() {
     need_root
     [ -z "$fs" ] || need_program "mkfs.$fs"
     # What was begun is taken back when a step fails or somebody interrupts.
-    book_open "$kind"
-    trap 'status=$?; trap - EXIT; take_back || true; exit $status' EXIT
+    page=''
+    trap 'status=$?; trap - EXIT; [ -z "$page" ] || take_back || true; exit $status' EXIT
     trap 'exit 130' INT
     trap 'exit 143' TERM HUP
+    book_open "$kind"
     case $kind in
         loop) create_loop ;;
         zram) create_zram ;;
