@@ -1,0 +1,50 @@
+//! An open target: its descriptor, its size, and what direct I/O asks of it.
+
+use fathom_record::ExecuteError;
+use std::os::fd::{AsRawFd, OwnedFd};
+
+/// One target, open.
+#[derive(Debug)]
+pub struct OpenTarget {
+    fd: Option<OwnedFd>,
+    /// Bytes it has.
+    pub size_bytes: u64,
+    alignment: u64,
+}
+
+impl OpenTarget {
+    /// A target that was opened.
+    pub fn new(fd: OwnedFd, size_bytes: u64, direct: bool, path: &str) -> Result<Self, ExecuteError> {
+        let file = std::fs::File::from(fd);
+        let alignment = match direct {
+            false => 1,
+            true => match fathom_host::extents::direct_alignment(&file) {
+                Ok(Some(align)) if align.offset_bytes > 0 => u64::from(align.offset_bytes),
+                Ok(Some(_)) => {
+                    return Err(ExecuteError::Target {
+                        what: format!("{path} knows no direct I/O"),
+                        hint: "measure a file on another file system; through the page cache the memory would be measured".to_owned(),
+                    });
+                }
+                Ok(None) | Err(_) => 512,
+            },
+        };
+        Ok(OpenTarget { fd: Some(file.into()), size_bytes, alignment })
+    }
+
+    /// A target that is nothing.
+    pub fn nothing(size_bytes: u64) -> Self {
+        OpenTarget { fd: None, size_bytes, alignment: 1 }
+    }
+
+    /// Its descriptor for the kernel; -1 for nothing.
+    #[inline(always)]
+    pub fn raw(&self) -> i32 {
+        self.fd.as_ref().map_or(-1, AsRawFd::as_raw_fd)
+    }
+
+    /// Offsets and lengths must be multiples of this.
+    pub fn alignment(&self) -> u64 {
+        self.alignment
+    }
+}

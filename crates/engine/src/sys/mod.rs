@@ -1,0 +1,6 @@
+//! Everything of the engine that needs `unsafe`: buffers shared with the kernel, and the kernel's queues.
+
+pub mod arena;
+pub mod io_uring;
+pub mod libaio;
+pub mod psync;

@@ -1,0 +1,151 @@
+//! One operation at a time: pread, pwrite, or preadv2 and pwritev2 with flags, then the syncs. The work is done in
+//! `push`, right after the worker has read the clock.
+
+use super::arena::Arena;
+use crate::files::OpenTarget;
+use fathom_drive::{Clock, Completion, Operation, Queue};
+use fathom_spec::{SyncKind, Verb};
+use std::sync::Arc;
+
+/// Blocking calls.
+#[derive(Debug)]
+pub struct PsyncQueue {
+    targets: Arc<[OpenTarget]>,
+    arena: Arena,
+    clock: Clock,
+    commit: SyncKind,
+    sync: SyncKind,
+    /// Flags of preadv2 and pwritev2; `None`: pread and pwrite.
+    flags: Option<i32>,
+    done: Vec<Completion>,
+}
+
+impl PsyncQueue {
+    /// A queue over open targets. `flags` makes it use preadv2 and pwritev2.
+    pub fn new(
+        targets: Arc<[OpenTarget]>,
+        arena: Arena,
+        clock: Clock,
+        commit: SyncKind,
+        sync: SyncKind,
+        flags: Option<i32>,
+    ) -> Self {
+        PsyncQueue { targets, arena, clock, commit, sync, flags, done: Vec::with_capacity(64) }
+    }
+
+    fn transfer(&self, fd: i32, tag: u32, operation: &Operation, write: bool) -> isize {
+        let buffer = self.arena.pointer(tag).cast::<libc::c_void>();
+        let length = (operation.length as usize).min(self.arena.stride());
+        let offset = operation.offset as libc::off_t;
+        match self.flags {
+            // SAFETY: the buffer is `length` bytes inside the arena, which outlives the call; the fd is open.
+            None if write => unsafe { libc::pwrite(fd, buffer, length, offset) },
+            // SAFETY: as above, and nobody else reads or writes this tag's buffer during the call.
+            None => unsafe { libc::pread(fd, buffer, length, offset) },
+            Some(flags) => {
+                let vector = libc::iovec { iov_base: buffer, iov_len: length };
+                match write {
+                    // SAFETY: one vector that lives through the call, over a buffer as above.
+                    true => unsafe { libc::pwritev2(fd, &vector, 1, offset, flags) },
+                    // SAFETY: the same.
+                    false => unsafe { libc::preadv2(fd, &vector, 1, offset, flags) },
+                }
+            }
+        }
+    }
+
+    fn perform(&self, tag: u32, operation: &Operation) -> i32 {
+        let target = &self.targets[operation.target as usize];
+        let fd = target.raw();
+        loop {
+            let result = match operation.verb {
+                Verb::Write => self.transfer(fd, tag, operation, true),
+                Verb::Sync => sync(fd, self.sync),
+                Verb::Trim => discard(target, operation),
+                Verb::Commit => match self.transfer(fd, tag, operation, true) {
+                    moved if moved < 0 => moved,
+                    moved => match sync(fd, self.commit) {
+                        0 => moved,
+                        failed => failed,
+                    },
+                },
+                _ => self.transfer(fd, tag, operation, false),
+            };
+            match result {
+                -1 => match errno() {
+                    libc::EINTR => {}
+                    error => return -error,
+                },
+                moved => return moved as i32,
+            }
+        }
+    }
+}
+
+fn errno() -> i32 {
+    std::io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO)
+}
+
+/// Makes an open file durable; 0, or -1 with errno.
+pub fn sync(fd: i32, kind: SyncKind) -> isize {
+    let result = match kind {
+        SyncKind::None => 0,
+        // SAFETY: plain calls on an open file descriptor.
+        SyncKind::Fsync | SyncKind::Msync => unsafe { libc::fsync(fd) },
+        // SAFETY: the same.
+        SyncKind::Fdatasync => unsafe { libc::fdatasync(fd) },
+        SyncKind::Range => {
+            let flags = libc::SYNC_FILE_RANGE_WAIT_BEFORE
+                | libc::SYNC_FILE_RANGE_WRITE
+                | libc::SYNC_FILE_RANGE_WAIT_AFTER;
+            // SAFETY: the same; a length of 0 means to the file's end.
+            unsafe { libc::sync_file_range(fd, 0, 0, flags) }
+        }
+    };
+    result as isize
+}
+
+/// Gives a range back: a hole in a file, a discard on a device. Answers the length, or -1 with errno.
+pub fn discard(target: &OpenTarget, operation: &Operation) -> isize {
+    let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
+    // SAFETY: a plain call on an open file descriptor; block devices know this mode too.
+    let result = unsafe {
+        libc::fallocate(
+            target.raw(),
+            mode,
+            operation.offset as libc::off_t,
+            libc::off_t::from(operation.length),
+        )
+    };
+    if result == 0 { operation.length as isize } else { -1 }
+}
+
+impl Queue for PsyncQueue {
+    #[inline(always)]
+    fn now(&mut self) -> u64 {
+        self.clock.now()
+    }
+    fn push(&mut self, tags: &[u32], operations: &[Operation]) {
+        for (tag, operation) in tags.iter().zip(operations) {
+            let result = self.perform(*tag, operation);
+            self.done.push(Completion { tag: *tag, result });
+        }
+    }
+    fn enter(&mut self, at_least: usize, until_ns: u64) {
+        if at_least == 0 && self.done.is_empty() {
+            sleep_until(&self.clock, until_ns);
+        }
+    }
+    #[inline(always)]
+    fn poll(&mut self, done: &mut Vec<Completion>) {
+        done.append(&mut self.done);
+    }
+}
+
+/// Sleeps until a moment of the run's clock.
+pub fn sleep_until(clock: &Clock, until_ns: u64) {
+    let left = until_ns.saturating_sub(clock.now());
+    if left > 0 && until_ns != u64::MAX {
+        std::thread::sleep(std::time::Duration::from_nanos(left));
+    }
+}
