@@ -199,7 +199,11 @@ fn make_directory(path: &Path) -> Result<(), StoreError> {
         return Ok(());
     }
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(directory).map_err(|error| {
-        StoreError::Unwritable { path: path.to_path_buf(), why: format!("{}: {error}", directory.display()) }
+        let why = match error.kind() {
+            io::ErrorKind::AlreadyExists => format!("{} is not a directory", directory.display()),
+            _ => format!("{}: {error}", directory.display()),
+        };
+        StoreError::Unwritable { path: path.to_path_buf(), why }
     })
 }
 
@@ -211,4 +215,42 @@ fn unopened(path: &Path, error: rusqlite::Error) -> StoreError {
         _ => error.to_string(),
     };
     StoreError::Unwritable { path: path.to_path_buf(), why }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_store_that_another_holds_is_locked_and_a_full_one_is_full() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("f.db");
+        let mut store = Store::open(&path).unwrap();
+        store.connection.busy_timeout(Duration::ZERO).unwrap();
+        let other = Connection::open(&path).unwrap();
+        other.execute_batch("BEGIN IMMEDIATE").unwrap();
+        let error = store.settle(&|_| false).unwrap_err();
+        assert!(matches!(error, StoreError::Locked { .. }), "{error}");
+        other.execute_batch("ROLLBACK").unwrap();
+        store.settle(&|_| false).unwrap();
+        store.connection.execute_batch("PRAGMA max_page_count = 1").unwrap();
+        let error =
+            store.connection.execute_batch("CREATE TABLE t AS SELECT randomblob(1000000)").unwrap_err();
+        assert!(matches!(store.error(error), StoreError::Full { .. }));
+    }
+
+    #[test]
+    fn a_migration_that_fails_leaves_the_layout_as_it_was() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("f.db");
+        let connection = Connection::open(&path).unwrap();
+        // Ours by its mark, of layout 0, but with a table in the way of the first migration.
+        connection.pragma_update(None, "application_id", APPLICATION_ID).unwrap();
+        connection.execute_batch("CREATE TABLE points (x)").unwrap();
+        let error = Store::open(&path).unwrap_err();
+        assert!(matches!(error, StoreError::Failed { .. }), "{error}");
+        let tables: i64 =
+            connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0)).unwrap();
+        assert_eq!(tables, 1);
+    }
 }

@@ -49,17 +49,18 @@ fn put_result(
         State::InProgress => (None, None),
         _ => (Some(record.ended.as_str()), Some(record.verdict.state.to_string())),
     };
+    // An upsert would take a number for every row that is already there.
     transaction.execute(
-        "INSERT INTO results (id, tool, version, label, command, targets, started, ended, state, verdict,
-                              num_physical_disks, measured, record)
-         VALUES (:id, :tool, :version, :label, :command, :targets, :started, :ended, :state, :verdict,
-                 :disks, :measured, :record)
-         ON CONFLICT (id) DO UPDATE SET
-             tool = excluded.tool, version = excluded.version, label = excluded.label,
-             command = excluded.command, targets = excluded.targets, started = excluded.started,
-             ended = excluded.ended, state = excluded.state, verdict = excluded.verdict,
-             num_physical_disks = coalesce(excluded.num_physical_disks, num_physical_disks),
-             measured = excluded.measured, record = excluded.record",
+        "INSERT INTO results (id, tool, version, command, targets, started, state, measured, record)
+         SELECT ?1, '', '', '', '', '', 'in progress', 0, '' WHERE NOT EXISTS (SELECT 1 FROM results WHERE id = ?1)",
+        [&record.id],
+    )?;
+    transaction.execute(
+        "UPDATE results SET
+             tool = :tool, version = :version, label = :label, command = :command, targets = :targets,
+             started = :started, ended = :ended, state = :state, verdict = :verdict,
+             num_physical_disks = coalesce(:disks, num_physical_disks), measured = :measured, record = :record
+         WHERE id = :id",
         named_params! {
             ":id": record.id,
             ":tool": record.tool,

@@ -1,4 +1,5 @@
--- The first layout. docs/store.md describes every table, view and column.
+-- The first layout. docs/store.md describes every table, view and column. The file is also read by the sqlite3
+-- shells of old distributions (3.26), so nothing newer stands here: no STRICT, no iif().
 
 CREATE TABLE results (
     number             INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -18,7 +19,7 @@ CREATE TABLE results (
     owner_start        INTEGER,
     owner_boot         TEXT,
     record             TEXT NOT NULL
-) STRICT;
+);
 
 CREATE INDEX results_by_tool ON results (tool, state, number);
 
@@ -40,7 +41,7 @@ CREATE TABLE figures (
     latency_ns_p999 INTEGER,
     latency_ns_max  INTEGER,
     PRIMARY KEY (id, name)
-) STRICT;
+);
 
 CREATE TABLE points (
     id              TEXT NOT NULL REFERENCES results (id) ON DELETE CASCADE,
@@ -60,7 +61,7 @@ CREATE TABLE points (
     exploring       INTEGER NOT NULL CHECK (exploring IN (0, 1)),
     knee            INTEGER NOT NULL CHECK (knee IN (0, 1)),
     PRIMARY KEY (id, curve, ordinal)
-) STRICT;
+);
 
 -- File 0 is no file: it holds the I/O that was spread over several files and cannot be told apart. What a file
 -- did is NULL where some of it is in file 0.
@@ -87,7 +88,7 @@ CREATE TABLE files (
     small_sync_reads         INTEGER,
     small_sync_read_ns       INTEGER,
     PRIMARY KEY (id, file_no)
-) STRICT;
+);
 
 CREATE VIEW latest_calibration AS
 SELECT * FROM results
@@ -125,8 +126,8 @@ SELECT STATUS, CALIBRATION_TIME, 0 AS CON_ID FROM io_calibration_status;
 
 CREATE VIEW "v$iostat_file" AS
 SELECT f.file_no AS FILE_NO,
-       iif(f.file_no = 0, 0, 2) AS FILETYPE_ID,
-       iif(f.file_no = 0, 'Other', 'Data File') AS FILETYPE_NAME,
+       CASE f.file_no WHEN 0 THEN 0 ELSE 2 END AS FILETYPE_ID,
+       CASE f.file_no WHEN 0 THEN 'Other' ELSE 'Data File' END AS FILETYPE_NAME,
        CAST(round(f.small_read_bytes / 1048576.0) AS INTEGER) AS SMALL_READ_MEGABYTES,
        CAST(round(f.small_write_bytes / 1048576.0) AS INTEGER) AS SMALL_WRITE_MEGABYTES,
        CAST(round(f.large_read_bytes / 1048576.0) AS INTEGER) AS LARGE_READ_MEGABYTES,
@@ -152,7 +153,7 @@ CREATE VIEW "v$datafile" AS
 SELECT f.file_no AS "FILE#",
        f.file_no AS "FILE_NO",
        'ONLINE' AS STATUS,
-       iif(f.written, 'READ WRITE', 'READ ONLY') AS ENABLED,
+       CASE f.written WHEN 1 THEN 'READ WRITE' ELSE 'READ ONLY' END AS ENABLED,
        f.size_bytes AS BYTES,
        f.size_bytes / f.block_size_bytes AS BLOCKS,
        f.block_size_bytes AS BLOCK_SIZE,
