@@ -1,8 +1,27 @@
-//! The machinery of running: clock, pace, recorder, slots, worker life cycle, the serial loop, the simulated
-//! world.
+//! The machinery of running: clock, pace, recorder, slots, worker life cycle, the simulated world.
+//!
+//! | module | holds |
+//! |---|---|
+//! | `clock` | nanoseconds since a run's start |
+//! | `pace` | when the next operation may start |
+//! | `seam` | Source, Queue, Content: what a worker is made of |
+//! | `recorder` | what a worker keeps |
+//! | `worker` | the batch loop |
+//! | `conduct` | the coordinating thread |
+//! | `sim` | a simulated device on a virtual clock |
 
+mod clock;
+mod conduct;
 mod pace;
+mod recorder;
 mod seam;
+pub mod sim;
+mod sys;
+mod worker;
 
+pub use clock::Clock;
+pub use conduct::*;
 pub use pace::{Metronome, Pace, unit};
+pub use recorder::{Frame, Outbox, Published, Recorder, empty_interval};
 pub use seam::*;
+pub use worker::*;

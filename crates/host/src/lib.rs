@@ -1,1 +1,35 @@
 //! What machine and disks these are: sysfs, diskstats, statx, mounts, who holds a device, the lock of one calibration at a time per disk.
+//!
+//! | module | answers |
+//! |---|---|
+//! | `machine`, `limits` | what machine this is, and what our control groups and the kernel's settings allow |
+//! | `storage`, `file_system`, `disk`, `link` | what a path stands on, down to the disks and their links |
+//! | `block`, `mounts`, `roots` | how sysfs, mountinfo and small files are read |
+//! | `extents` | what direct I/O must be aligned to, and which bytes of a file were ever written |
+//! | `counters` | disks, processors, pressure, other processes' I/O, as raw samples and their differences |
+//! | `holding`, `signature`, `database_directory` | what a target holds and who holds it: the guard's facts |
+//! | `lock` | one calibration at a time on a disk |
+//! | `scratch` | scratch files that say whose they are |
+//!
+//! It judges nothing, measures no time, writes to no target, and reads no environment variable. A fact that could not be read
+//! is an `Unknown` in a list `unchecked`.
+
+pub mod block;
+pub mod counters;
+pub mod database_directory;
+pub mod disk;
+pub mod extents;
+#[cfg(test)]
+mod fabricate;
+pub mod file_system;
+pub mod holding;
+pub mod limits;
+pub mod link;
+pub mod lock;
+pub mod machine;
+pub mod mounts;
+pub mod roots;
+pub mod scratch;
+pub mod signature;
+pub mod storage;
+mod sys;

@@ -1,0 +1,242 @@
+//! What a worker keeps: counts for the slot, latencies for the interval. An interval that has ended is handed
+//! over through a bounded channel and an empty one taken in its place; nothing here blocks or allocates while
+//! the collector keeps up.
+
+use crate::Operation;
+use fathom_record::{CELLS, Cell, Counts, Interval, Latency};
+use fathom_spec::{Keep, StreamId, Verb};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::mpsc::{Receiver, SyncSender};
+
+/// What a worker tells while it runs, once a slot; read by whoever conducts.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+pub struct Published {
+    operations: [AtomicU64; CELLS],
+    bytes: [AtomicU64; CELLS],
+    latency_sum_ns: [AtomicU64; CELLS],
+    errors: [AtomicU32; CELLS],
+    short: [AtomicU32; CELLS],
+    /// I/Os outstanding when the worker last looked.
+    pub outstanding: AtomicU64,
+    /// When it last saw a completion, ns since the run's start.
+    pub last_ns: AtomicU64,
+}
+
+impl Published {
+    /// Cumulative counters of each cell.
+    pub fn counts(&self) -> [Counts; CELLS] {
+        std::array::from_fn(|i| Counts {
+            operations: self.operations[i].load(Relaxed),
+            bytes: self.bytes[i].load(Relaxed),
+            latency_sum_ns: self.latency_sum_ns[i].load(Relaxed),
+            errors: self.errors[i].load(Relaxed),
+            short: self.short[i].load(Relaxed),
+        })
+    }
+
+    fn publish(&self, totals: &[Counts; CELLS]) {
+        for (i, counts) in totals.iter().enumerate() {
+            let Counts { operations, bytes, latency_sum_ns, errors, short } = counts;
+            self.operations[i].store(*operations, Relaxed);
+            self.bytes[i].store(*bytes, Relaxed);
+            self.latency_sum_ns[i].store(*latency_sum_ns, Relaxed);
+            self.errors[i].store(*errors, Relaxed);
+            self.short[i].store(*short, Relaxed);
+        }
+    }
+}
+
+/// Where finished intervals go and empty ones come from.
+#[derive(Debug)]
+pub struct Outbox {
+    /// Takes finished intervals; refused ones are kept and grow.
+    pub full: SyncSender<Box<Interval>>,
+    /// Gives empty ones back.
+    pub empty: Receiver<Box<Interval>>,
+}
+
+/// Lengths and limits of a recorder, ns since the run's start.
+#[derive(Clone, Copy, Debug)]
+pub struct Frame {
+    /// Length of a slot.
+    pub slot_ns: u64,
+    /// Length of an interval, a multiple of the slot's.
+    pub interval_ns: u64,
+    /// When the stream began.
+    pub began_ns: u64,
+    /// Completions before this moment are not counted.
+    pub from_ns: u64,
+    /// Completions from this moment on are not counted.
+    pub to_ns: u64,
+    /// When the stream is told to stop, what comes back later is not counted: the window lies inside the load.
+    pub closes: bool,
+}
+
+/// An empty interval with the latencies that are to be kept.
+pub fn empty_interval(stream: StreamId, worker: u32, verbs: &[Verb], keep: Keep, frame: &Frame) -> Interval {
+    let latency = |wanted: bool| wanted.then(Box::<Latency>::default);
+    let cells = verbs
+        .iter()
+        .map(|verb| {
+            let cell = Cell {
+                submit: latency(keep.submit),
+                service: latency(keep.service),
+                response: latency(keep.response),
+            };
+            (*verb, cell)
+        })
+        .collect();
+    Interval::new(stream, worker, cells, (frame.interval_ns / frame.slot_ns.max(1)) as usize)
+}
+
+/// Owned by one worker.
+#[derive(Debug)]
+pub struct Recorder {
+    interval: Box<Interval>,
+    frame: Frame,
+    slot: usize,
+    slot_end_ns: u64,
+    interval_end_ns: u64,
+    /// Cumulative, counted or not: `Totals` and stops by amount go by these.
+    pub totals: [Counts; CELLS],
+    outbox: Option<Outbox>,
+    published: std::sync::Arc<Published>,
+}
+
+impl Recorder {
+    /// A recorder that begins with the given interval. Without an outbox everything stays in that one interval.
+    pub fn new(
+        interval: Interval,
+        frame: Frame,
+        outbox: Option<Outbox>,
+        published: std::sync::Arc<Published>,
+    ) -> Self {
+        let mut recorder = Recorder {
+            interval: Box::new(interval),
+            frame,
+            slot: 0,
+            slot_end_ns: 0,
+            interval_end_ns: 0,
+            totals: Default::default(),
+            outbox,
+            published,
+        };
+        recorder.begin_interval(frame.began_ns);
+        recorder
+    }
+
+    fn begin_interval(&mut self, now_ns: u64) {
+        let first = self.frame.from_ns - self.frame.from_ns % self.frame.slot_ns;
+        let interval = self.frame.interval_ns;
+        let start = match self.outbox {
+            None => first,
+            Some(_) => first.max(now_ns - now_ns % interval),
+        };
+        self.interval.start_ns = start;
+        self.interval_end_ns =
+            if self.outbox.is_none() { u64::MAX } else { start - start % interval + interval };
+        self.enter_slot(now_ns);
+    }
+
+    fn enter_slot(&mut self, now_ns: u64) {
+        self.slot_end_ns = now_ns - now_ns % self.frame.slot_ns + self.frame.slot_ns;
+        self.slot = (now_ns.saturating_sub(self.interval.start_ns) / self.frame.slot_ns) as usize;
+        if self.slot >= self.interval.slots.len() {
+            self.interval.slots.resize(self.slot + 1, Default::default());
+        }
+    }
+
+    /// To be called once a batch, before its completions are counted.
+    #[inline(always)]
+    pub fn advance(&mut self, now_ns: u64) {
+        if now_ns >= self.slot_end_ns {
+            self.turn(now_ns);
+        }
+    }
+
+    #[cold]
+    fn turn(&mut self, now_ns: u64) {
+        self.published.publish(&self.totals);
+        if now_ns >= self.interval_end_ns {
+            self.hand_over(now_ns);
+        }
+        self.enter_slot(now_ns);
+    }
+
+    fn hand_over(&mut self, now_ns: u64) {
+        let Some(outbox) = &self.outbox else { return };
+        let Ok(mut spare) = outbox.empty.try_recv() else { return };
+        std::mem::swap(&mut spare, &mut self.interval);
+        spare.length_ns = self.interval_end_ns - spare.start_ns;
+        if let Err(refused) = outbox.full.try_send(spare) {
+            let (std::sync::mpsc::TrySendError::Full(spare)
+            | std::sync::mpsc::TrySendError::Disconnected(spare)) = refused;
+            self.interval = spare;
+            return;
+        }
+        self.begin_interval(now_ns);
+    }
+
+    /// Does a completion at this moment count?
+    #[inline(always)]
+    pub fn counts_at(&self, now_ns: u64) -> bool {
+        now_ns >= self.frame.from_ns && now_ns < self.frame.to_ns
+    }
+
+    /// The load ends here: with a window inside it, what comes back later is not counted.
+    pub fn close(&mut self, at_ns: u64) {
+        if self.frame.closes {
+            self.frame.to_ns = self.frame.to_ns.min(at_ns);
+        }
+    }
+
+    /// Counts one operation that completed in full.
+    #[inline(always)]
+    pub fn completed(&mut self, operation: &Operation, submitted_ns: u64, at_ns: u64, counted: bool) {
+        let cell = operation.cell as usize & (CELLS - 1);
+        let service = at_ns.saturating_sub(submitted_ns);
+        self.totals[cell].operations += 1;
+        self.totals[cell].bytes += u64::from(operation.length);
+        self.totals[cell].latency_sum_ns += service;
+        if !counted {
+            return;
+        }
+        let counts = &mut self.interval.slots[self.slot][cell];
+        counts.operations += 1;
+        counts.bytes += u64::from(operation.length);
+        counts.latency_sum_ns += service;
+        let kept = &mut self.interval.cells[cell].1;
+        if let Some(latency) = &mut kept.service {
+            latency.add(service);
+        }
+        if let Some(latency) = &mut kept.response {
+            latency.add(at_ns.saturating_sub(operation.due_ns));
+        }
+    }
+
+    /// Counts one operation that failed or moved too little.
+    pub fn failed(&mut self, operation: &Operation, result: i32) {
+        let cell = operation.cell as usize & (CELLS - 1);
+        let short = u32::from(result >= 0);
+        for counts in [&mut self.totals[cell], &mut self.interval.slots[self.slot][cell]] {
+            counts.errors += 1;
+            counts.short += short;
+        }
+    }
+
+    /// Notes how many I/Os are outstanding at a submission of `submitted` operations.
+    #[inline(always)]
+    pub fn submitted(&mut self, outstanding: usize, submitted: usize) {
+        let class = (usize::BITS - outstanding.leading_zeros()).saturating_sub(1).min(16) as usize;
+        self.interval.outstanding[class] += submitted as u64;
+    }
+
+    /// Ends the record: publishes the last counts and answers the last interval.
+    pub fn finish(mut self, now_ns: u64) -> (Interval, [Counts; CELLS]) {
+        self.published.publish(&self.totals);
+        let end = now_ns.clamp(self.interval.start_ns, self.frame.to_ns.max(self.interval.start_ns));
+        self.interval.length_ns = end - self.interval.start_ns;
+        (*self.interval, self.totals)
+    }
+}

@@ -1,0 +1,249 @@
+//! A simulated device on a virtual clock: many workers, one thread, no randomness of scheduling, so that a run is
+//! the same every time and a search can be held to the exact answer.
+//!
+//! It is written `sim:ways=32,service=100us,...`:
+//!
+//! | word | meaning | default |
+//! |---|---|---|
+//! | `ways` | I/Os that are served at the same time | 1 |
+//! | `service` | time of one I/O of up to 64 KiB; longer ones take a multiple | 100us |
+//! | `size` | bytes of the device | 1g |
+//! | `cache`, `hit` | bytes at the start that answer from a cache, and their service time | 0, 5us |
+//! | `cliff`, `steep` | outstanding I/Os above which every service takes `steep` times as long | none, 4 |
+//! | `drift` | percent by which the service time grows each minute | 0 |
+//! | `fail` | every n-th operation fails with EIO | none |
+//! | `flush` | time of a sync, which waits for no other I/O | 1ms |
+
+use crate::{Completion, Operation, Queue, Step, Worker};
+use fathom_spec::{Bytes, Nanos, Verb};
+use std::cell::RefCell;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::rc::Rc;
+use std::str::FromStr;
+
+/// What a simulated device is like.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Device {
+    /// I/Os served at the same time.
+    pub ways: usize,
+    /// Time of one I/O, ns.
+    pub service_ns: u64,
+    /// Bytes.
+    pub size_bytes: u64,
+    /// Bytes at the start that a cache answers.
+    pub cache_bytes: u64,
+    /// Time of a hit, ns.
+    pub hit_ns: u64,
+    /// Outstanding I/Os above which it slows down.
+    pub cliff: usize,
+    /// How much it slows down there.
+    pub steep: u64,
+    /// Percent a minute.
+    pub drift_percent: f64,
+    /// Every n-th operation fails; 0: none.
+    pub fail: u64,
+    /// Time of a sync, ns.
+    pub flush_ns: u64,
+}
+
+impl Default for Device {
+    fn default() -> Self {
+        Device {
+            ways: 1,
+            service_ns: 100_000,
+            size_bytes: 1 << 30,
+            cache_bytes: 0,
+            hit_ns: 5_000,
+            cliff: usize::MAX,
+            steep: 4,
+            drift_percent: 0.0,
+            fail: 0,
+            flush_ns: 1_000_000,
+        }
+    }
+}
+
+impl FromStr for Device {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let mut device = Device::default();
+        for word in text.split(',').map(str::trim).filter(|word| !word.is_empty()) {
+            let (key, value) =
+                word.split_once('=').ok_or_else(|| format!("{word:?} is not a setting such as ways=32"))?;
+            let number =
+                || value.parse::<u64>().map_err(|_| format!("{key}={value:?} is not a whole number"));
+            let time = || value.parse::<Nanos>().map(|t| t.0).map_err(|e| format!("{key}: {e}"));
+            let size = || value.parse::<Bytes>().map(|b| b.0).map_err(|e| format!("{key}: {e}"));
+            match key {
+                "ways" => device.ways = number()?.clamp(1, 1 << 16) as usize,
+                "service" => device.service_ns = time()?.max(1),
+                "size" => device.size_bytes = size()?,
+                "cache" => device.cache_bytes = size()?,
+                "hit" => device.hit_ns = time()?.max(1),
+                "cliff" => device.cliff = number()? as usize,
+                "steep" => device.steep = number()?.max(1),
+                "drift" => {
+                    device.drift_percent =
+                        value.parse().map_err(|_| format!("drift={value:?} is not a number of percent"))?;
+                }
+                "fail" => device.fail = number()?,
+                "flush" => device.flush_ns = time()?.max(1),
+                _ => {
+                    let known = "ways, service, size, cache, hit, cliff, steep, drift, fail, flush";
+                    return Err(format!("a simulated device has no {key:?}; it has {known}"));
+                }
+            }
+        }
+        Ok(device)
+    }
+}
+
+impl Device {
+    fn service(&self, operation: &Operation, now_ns: u64, outstanding: usize) -> u64 {
+        if operation.verb == Verb::Sync {
+            return self.flush_ns;
+        }
+        let hit = operation.offset + u64::from(operation.length) <= self.cache_bytes;
+        let one = if hit { self.hit_ns } else { self.service_ns };
+        let mut time = one * u64::from(operation.length).div_ceil(1 << 16).max(1);
+        if outstanding > self.cliff {
+            time *= self.steep;
+        }
+        if operation.verb == Verb::Commit {
+            time += self.flush_ns;
+        }
+        (time as f64 * (1.0 + self.drift_percent / 100.0 * now_ns as f64 / 60e9)) as u64
+    }
+}
+
+/// Completions to come: when, in which order, for whom, under which tag, with what result.
+type Calendar = BinaryHeap<Reverse<(u64, u64, usize, u32, i32)>>;
+
+/// Devices, clock and calendar of one simulated run.
+#[derive(Debug)]
+pub struct World {
+    now_ns: u64,
+    devices: Vec<(Device, Vec<u64>, usize)>,
+    calendar: Calendar,
+    ready: Vec<Vec<Completion>>,
+    order: u64,
+    owner: Vec<Vec<u16>>,
+}
+
+impl World {
+    /// A world of devices for so many workers.
+    pub fn new(devices: Vec<Device>, workers: usize) -> Rc<RefCell<World>> {
+        let devices = devices
+            .into_iter()
+            .map(|d| {
+                let ways = vec![0; d.ways];
+                (d, ways, 0)
+            })
+            .collect();
+        Rc::new(RefCell::new(World {
+            now_ns: 0,
+            devices,
+            calendar: BinaryHeap::new(),
+            ready: vec![Vec::new(); workers],
+            order: 0,
+            owner: vec![Vec::new(); workers],
+        }))
+    }
+
+    /// Now, ns since the run's start.
+    pub fn now_ns(&self) -> u64 {
+        self.now_ns
+    }
+
+    /// Keeps every way of a device busy until this moment.
+    pub fn occupy(&mut self, device: usize, until_ns: u64) {
+        self.devices[device].1.fill(until_ns);
+    }
+
+    fn begin(&mut self, worker: usize, tag: u32, operation: &Operation) {
+        let which = (operation.target as usize).min(self.devices.len() - 1);
+        let (device, ways, outstanding) = &mut self.devices[which];
+        *outstanding += 1;
+        let way = (0..ways.len()).min_by_key(|i| ways[*i]).unwrap_or(0);
+        let end = ways[way].max(self.now_ns) + device.service(operation, self.now_ns, *outstanding);
+        ways[way] = end;
+        self.order += 1;
+        let failed = device.fail > 0 && self.order.is_multiple_of(device.fail);
+        let result = if failed { -libc::EIO } else { operation.length as i32 };
+        self.calendar.push(Reverse((end, self.order, worker, tag, result)));
+        let owners = &mut self.owner[worker];
+        if owners.len() <= tag as usize {
+            owners.resize(tag as usize + 1, 0);
+        }
+        owners[tag as usize] = which as u16;
+    }
+
+    /// Moves the clock to the next completion, or to `until_ns` if that comes first.
+    fn turn(&mut self, until_ns: u64) {
+        let next = self.calendar.peek().map_or(until_ns, |Reverse(e)| e.0.min(until_ns));
+        self.now_ns = self.now_ns.max(next);
+        while let Some(Reverse((_, _, worker, tag, result))) =
+            self.calendar.peek().copied().filter(|Reverse(e)| e.0 <= self.now_ns)
+        {
+            self.calendar.pop();
+            let device = self.owner[worker][tag as usize] as usize;
+            self.devices[device].2 -= 1;
+            self.ready[worker].push(Completion { tag, result });
+        }
+    }
+}
+
+/// One worker's queue into the simulated world.
+#[derive(Debug)]
+pub struct SimQueue {
+    world: Rc<RefCell<World>>,
+    worker: usize,
+}
+
+impl SimQueue {
+    /// The queue of one worker.
+    pub fn new(world: Rc<RefCell<World>>, worker: usize) -> Self {
+        SimQueue { world, worker }
+    }
+}
+
+impl Queue for SimQueue {
+    fn now(&mut self) -> u64 {
+        self.world.borrow().now_ns
+    }
+    fn push(&mut self, tags: &[u32], operations: &[Operation]) {
+        let mut world = self.world.borrow_mut();
+        tags.iter().zip(operations).for_each(|(tag, operation)| world.begin(self.worker, *tag, operation));
+    }
+    fn enter(&mut self, _at_least: usize, _until_ns: u64) {
+        unreachable!("in a simulated world the calendar waits")
+    }
+    fn poll(&mut self, done: &mut Vec<Completion>) {
+        done.append(&mut self.world.borrow_mut().ready[self.worker]);
+    }
+}
+
+/// Drives workers until all are done. `seen` is told the moment and every worker's outstanding I/Os after each
+/// round, and answers the moment at which it wants to be called again at the latest.
+pub fn drive(
+    world: &Rc<RefCell<World>>,
+    workers: &mut [Worker<'_, SimQueue>],
+    mut seen: impl FnMut(u64, &[usize]) -> u64,
+) {
+    let mut live = vec![true; workers.len()];
+    while live.contains(&true) {
+        let mut until = u64::MAX;
+        for (worker, live) in workers.iter_mut().zip(&mut live).filter(|(_, live)| **live) {
+            match worker.step() {
+                Step::Done => *live = false,
+                Step::Enter { until_ns, .. } => until = until.min(until_ns),
+            }
+        }
+        let now = world.borrow().now_ns;
+        let outstanding: Vec<usize> = workers.iter().map(Worker::outstanding).collect();
+        let again = seen(now, &outstanding);
+        world.borrow_mut().turn(until.min(again.max(now + 1)));
+    }
+}

@@ -1,0 +1,338 @@
+//! The batch loop. `step` never blocks: it answers what to wait for, and a thread calls the queue while the
+//! simulator turns its calendar.
+
+use crate::{Checked, Completion, Content, Fill, Operation, Pace, Queue, Recorder, Source};
+use fathom_record::{Happening, Why};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Acquire, Ordering::Relaxed};
+
+/// What a step asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Submit, and wait until so many completions are there or this moment has come.
+    Enter {
+        /// Completions to wait for.
+        at_least: usize,
+        /// ns since the run's start.
+        until_ns: u64,
+    },
+    /// Everything is done and has come back.
+    Done,
+}
+
+/// Orders to the workers of one stream, read once a step.
+#[derive(Debug)]
+#[repr(align(128))]
+pub struct Steering {
+    /// Start nothing more.
+    pub stop: AtomicBool,
+    /// With `stop`: the end of the last slot that all workers filled, ns since the run's start.
+    pub close_ns: AtomicU64,
+    /// Outstanding I/Os of each worker; at most what it was built for.
+    pub depth: AtomicU32,
+    /// A new rate for each worker, as the bits of an f64; 0: as planned.
+    pub rate: AtomicU64,
+}
+
+impl Steering {
+    /// Orders to keep `depth` I/Os outstanding.
+    pub fn new(depth: u32) -> Self {
+        Steering {
+            stop: AtomicBool::new(false),
+            close_ns: AtomicU64::new(u64::MAX),
+            depth: AtomicU32::new(depth),
+            rate: AtomicU64::new(0),
+        }
+    }
+}
+
+/// What a worker is built from.
+pub struct Parts<'a, Q: Queue> {
+    /// How operations are done.
+    pub queue: Q,
+    /// Which come next.
+    pub source: Box<dyn Source>,
+    /// When they may start.
+    pub pace: Pace,
+    /// What bytes they carry.
+    pub content: Option<Box<dyn Content>>,
+    /// What is kept.
+    pub recorder: Recorder,
+    /// The most that may ever be outstanding.
+    pub depth: usize,
+    /// The most in one submission.
+    pub batch: usize,
+    /// Wait for at least so many completions.
+    pub reap_least: usize,
+    /// Start nothing from this moment on, ns since the run's start.
+    pub until_ns: u64,
+    /// Orders.
+    pub steering: &'a Steering,
+    /// Tells outstanding I/Os and the last completion.
+    pub published: std::sync::Arc<crate::Published>,
+}
+
+/// One worker: one thread, its own queue, buffers and record.
+pub struct Worker<'a, Q: Queue> {
+    parts: Parts<'a, Q>,
+    free: Vec<u32>,
+    flight: Vec<(Operation, u64)>,
+    batch: Vec<Operation>,
+    tags: Vec<u32>,
+    done: Vec<Completion>,
+    finished: Vec<(Operation, i32)>,
+    faults: Vec<Fault>,
+    found: Vec<Happening>,
+    wants: bool,
+    depth: usize,
+    ended: Option<Why>,
+    rate: u64,
+    span_ns: (u64, u64),
+    most: usize,
+    now_ns: u64,
+}
+
+/// Faults of one kind: the first of them, and how many.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fault {
+    /// The first operation.
+    pub operation: Operation,
+    /// What it answered.
+    pub result: i32,
+    /// When, ns since the run's start.
+    pub at_ns: u64,
+    /// How many like it.
+    pub times: u64,
+}
+
+/// What is left when a worker has ended.
+#[derive(Debug)]
+pub struct Outcome {
+    /// Its last interval.
+    pub interval: fathom_record::Interval,
+    /// All it did.
+    pub totals: [fathom_record::Counts; fathom_record::CELLS],
+    /// What went wrong, by kind.
+    pub faults: Vec<Fault>,
+    /// What the content's checks found.
+    pub found: Vec<Happening>,
+    /// First submission and last completion, ns since the run's start.
+    pub span_ns: (u64, u64),
+    /// The most I/Os it had outstanding.
+    pub outstanding_most: u32,
+    /// Why it ended.
+    pub why: Why,
+}
+
+/// Kinds of faults that are kept one by one.
+const FAULT_KINDS: usize = 64;
+
+const NOTHING: Operation =
+    Operation { offset: 0, due_ns: 0, mark: 0, length: 0, target: 0, verb: fathom_spec::Verb::Read, cell: 0 };
+
+impl<'a, Q: Queue> Worker<'a, Q> {
+    /// A worker that has done nothing yet.
+    pub fn new(parts: Parts<'a, Q>) -> Self {
+        let depth = parts.depth.max(1);
+        Worker {
+            free: (0..depth as u32).rev().collect(),
+            flight: vec![(NOTHING, 0); depth],
+            batch: Vec::with_capacity(depth),
+            tags: Vec::with_capacity(depth),
+            done: Vec::with_capacity(depth * 2),
+            finished: Vec::with_capacity(depth),
+            faults: Vec::with_capacity(FAULT_KINDS),
+            found: Vec::new(),
+            wants: parts.source.wants_completions(),
+            depth: (parts.steering.depth.load(Relaxed) as usize).min(depth),
+            ended: None,
+            rate: 0,
+            span_ns: (u64::MAX, 0),
+            most: 0,
+            now_ns: 0,
+            parts,
+        }
+    }
+
+    /// I/Os outstanding now.
+    pub fn outstanding(&self) -> usize {
+        self.flight.len() - self.free.len()
+    }
+
+    /// The queue, for whoever drives.
+    pub fn queue(&mut self) -> &mut Q {
+        &mut self.parts.queue
+    }
+
+    /// Takes what has come back, starts what may start, and says what to wait for.
+    #[inline]
+    pub fn step(&mut self) -> Step {
+        self.done.clear();
+        self.parts.queue.poll(&mut self.done);
+        let now = self.parts.queue.now();
+        self.now_ns = now;
+        self.parts.recorder.advance(now);
+        if !self.done.is_empty() {
+            self.account(now);
+        }
+        self.obey(now);
+        let mut until = u64::MAX;
+        self.batch.clear();
+        if self.ended.is_none() {
+            let room = self.parts.batch.min(self.depth.saturating_sub(self.outstanding()));
+            let fill = match room {
+                0 => Fill::Some,
+                _ => self.parts.source.fill(now, room, &mut self.parts.pace, &mut self.batch),
+            };
+            match fill {
+                Fill::Some | Fill::Blocked => {}
+                Fill::Wait(due) => until = due,
+                Fill::Done => self.ended = Some(Why::Finished),
+            }
+            until = until.min(self.parts.until_ns);
+        }
+        self.start(now);
+        if self.ended.is_some() && self.outstanding() == 0 {
+            return Step::Done;
+        }
+        let outstanding = self.outstanding();
+        let may_start_more =
+            !self.batch.is_empty() && outstanding < self.depth && until == u64::MAX && self.ended.is_none();
+        let at_least = match outstanding {
+            0 => 0,
+            _ if may_start_more => 0,
+            _ => self.parts.reap_least.clamp(1, outstanding),
+        };
+        Step::Enter { at_least, until_ns: until }
+    }
+
+    fn obey(&mut self, now: u64) {
+        let steering = self.parts.steering;
+        if self.ended.is_none() {
+            if now >= self.parts.until_ns {
+                self.ended = Some(Why::Finished);
+            } else if steering.stop.load(Acquire) {
+                self.ended = Some(Why::Told);
+                self.parts.recorder.close(steering.close_ns.load(Relaxed));
+            }
+        }
+        self.depth = (steering.depth.load(Relaxed) as usize).min(self.flight.len());
+        let rate = steering.rate.load(Relaxed);
+        if rate != self.rate {
+            self.rate = rate;
+            self.parts.pace.set_rate(f64::from_bits(rate));
+        }
+    }
+
+    #[inline(always)]
+    fn start(&mut self, now: u64) {
+        if self.batch.is_empty() {
+            return;
+        }
+        self.tags.clear();
+        for operation in &self.batch {
+            let tag = self.free.pop().unwrap_or_else(|| unreachable!("a source fills no more than its room"));
+            self.flight[tag as usize].0 = *operation;
+            self.tags.push(tag);
+        }
+        let mut stamp = now;
+        if let Some(content) = &mut self.parts.content {
+            self.batch.iter().zip(&self.tags).for_each(|(operation, tag)| content.fill(operation, *tag));
+            stamp = self.parts.queue.now();
+        }
+        for tag in &self.tags {
+            self.flight[*tag as usize].1 = stamp;
+        }
+        self.span_ns.0 = self.span_ns.0.min(stamp);
+        let outstanding = self.outstanding();
+        self.most = self.most.max(outstanding);
+        self.parts.recorder.submitted(outstanding, self.batch.len());
+        self.parts.published.outstanding.store(outstanding as u64, Relaxed);
+        self.parts.queue.push(&self.tags, &self.batch);
+    }
+
+    #[inline(always)]
+    fn account(&mut self, now: u64) {
+        let counted = self.parts.recorder.counts_at(now);
+        self.span_ns.1 = now;
+        for i in 0..self.done.len() {
+            let Completion { tag, result } = self.done[i];
+            let (operation, submitted) = self.flight[tag as usize];
+            if result as u32 == operation.length {
+                self.parts.recorder.completed(&operation, submitted, now, counted);
+            } else {
+                self.fault(operation, result, now);
+            }
+            self.check(&operation, tag, result);
+        }
+        if let Some(content) = &mut self.parts.content {
+            content.returned(&mut self.free, &mut self.found);
+        }
+        if self.wants {
+            self.finished.clear();
+            self.finished.extend(self.done.iter().map(|c| (self.flight[c.tag as usize].0, c.result)));
+            self.parts.source.completed(&self.finished);
+        }
+        self.parts.published.last_ns.store(now, Relaxed);
+        self.parts.published.outstanding.store(self.outstanding() as u64, Relaxed);
+    }
+
+    #[inline(always)]
+    fn check(&mut self, operation: &Operation, tag: u32, result: i32) {
+        let checked = match &mut self.parts.content {
+            Some(content) if result as u32 == operation.length => content.check(operation, tag),
+            _ => Checked::Good,
+        };
+        match checked {
+            Checked::Later => return,
+            Checked::Good => {}
+            Checked::Bad(found) => self.found.push(*found),
+        }
+        self.free.push(tag);
+    }
+
+    #[cold]
+    fn fault(&mut self, operation: Operation, result: i32, at_ns: u64) {
+        self.parts.recorder.failed(&operation, result);
+        let same = |f: &&mut Fault| {
+            f.operation.verb == operation.verb
+                && f.operation.target == operation.target
+                && f.result.min(0) == result.min(0)
+        };
+        if let Some(fault) = self.faults.iter_mut().find(same) {
+            fault.times += 1;
+        } else if self.faults.len() < FAULT_KINDS {
+            self.faults.push(Fault { operation, result, at_ns, times: 1 });
+        }
+    }
+
+    /// Ends the worker's record.
+    pub fn finish(mut self) -> Outcome {
+        let now = self.parts.queue.now();
+        let (interval, totals) = self.parts.recorder.finish(now);
+        Outcome {
+            interval,
+            totals,
+            faults: self.faults,
+            found: self.found,
+            span_ns: self.span_ns,
+            outstanding_most: self.most as u32,
+            why: self.ended.unwrap_or(Why::Finished),
+        }
+    }
+}
+
+/// The longest that a worker with nothing outstanding sleeps without looking at its orders.
+const LOOK_UP_NS: u64 = 20_000_000;
+
+/// Drives a worker on the calling thread until it is done.
+pub fn run<Q: Queue>(mut worker: Worker<'_, Q>) -> Outcome {
+    while let Step::Enter { at_least, until_ns } = worker.step() {
+        let until_ns = match (at_least, worker.batch.is_empty()) {
+            (0, false) if until_ns == u64::MAX => 0,
+            (1.., _) if until_ns == u64::MAX => u64::MAX,
+            _ => until_ns.min(worker.now_ns + LOOK_UP_NS),
+        };
+        worker.parts.queue.enter(at_least, until_ns);
+    }
+    worker.finish()
+}

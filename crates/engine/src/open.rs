@@ -1,0 +1,176 @@
+//! Opens a plan's targets, settles their sizes, and says where on them each stream works.
+
+use crate::files::OpenTarget;
+use crate::guard::{self, Permits};
+use crate::source::Geometry;
+use fathom_host::Roots;
+use fathom_record::{Did, ExecuteError, Happening};
+use fathom_spec::{Access, Blocks, Bytes, Durability, Extent, PathTarget, Plan, Space, Target};
+use rustix::fs::{FallocateFlags, FileType, Mode, OFlags, SeekFrom};
+use std::os::fd::OwnedFd;
+use std::path::Path;
+
+/// What opening answers: the targets by their number in the plan, and what was done to them.
+pub struct Opened {
+    /// By `TargetId`.
+    pub targets: Vec<OpenTarget>,
+    /// Files that were made or extended.
+    pub happenings: Vec<Happening>,
+}
+
+/// Opens every target of a plan.
+pub fn open(plan: &Plan, roots: &Roots, permits: &Permits) -> Result<Opened, ExecuteError> {
+    let mut opened = Opened { targets: Vec::new(), happenings: Vec::new() };
+    for target in &plan.targets {
+        let open = match target {
+            Target::Path(path) => open_path(path, roots, permits, &mut opened.happenings)?,
+            Target::Null(size) => OpenTarget::nothing(size.0),
+            Target::Sim(_) | Target::Database(_) => {
+                return Err(ExecuteError::Plan {
+                    what: "a simulated device or a database cannot be opened as a file".to_owned(),
+                    hint: "run a plan on targets of one kind".to_owned(),
+                });
+            }
+        };
+        opened.targets.push(open);
+    }
+    Ok(opened)
+}
+
+fn open_path(
+    target: &PathTarget,
+    roots: &Roots,
+    permits: &Permits,
+    happenings: &mut Vec<Happening>,
+) -> Result<OpenTarget, ExecuteError> {
+    let path = Path::new(&target.path);
+    let existed = path.exists();
+    let mut flags = match target.access {
+        Access::Read => OFlags::RDONLY,
+        Access::Write => OFlags::RDWR,
+    } | OFlags::CLOEXEC;
+    if target.access == Access::Write {
+        guard::allow(roots, path, permits)?;
+        flags |= if target.create.is_some() { OFlags::CREATE } else { OFlags::empty() };
+    }
+    if target.direct {
+        flags |= OFlags::DIRECT;
+    }
+    flags |= match target.durability {
+        Durability::None => OFlags::empty(),
+        Durability::Data => OFlags::DSYNC,
+        Durability::Full => OFlags::SYNC,
+    };
+    let fd = rustix::fs::open(path, flags, Mode::from_raw_mode(0o600)).map_err(|error| open_error(target, error))?;
+    let mut size = size_of(&fd, path)?;
+    if let (Some(wanted), Access::Write) = (target.create, target.access) {
+        if size < wanted.0 {
+            rustix::fs::fallocate(&fd, FallocateFlags::empty(), 0, wanted.0).map_err(|error| ExecuteError::Target {
+                what: format!("cannot make {} {wanted} long: {error}", target.path),
+                hint: "free some space, or use less of it with --size".to_owned(),
+            })?;
+            size = wanted.0;
+        }
+        let did = match (existed, size > wanted.0) {
+            (false, _) => Did::Created,
+            (true, _) => Did::Reused,
+        };
+        happenings.push(Happening::Target { name: target.path.clone(), did, bytes: Bytes(size) });
+    }
+    OpenTarget::new(fd, size, target.direct, &target.path)
+}
+
+fn open_error(target: &PathTarget, error: rustix::io::Errno) -> ExecuteError {
+    use rustix::io::Errno;
+    let name = &target.path;
+    let hint = match error {
+        Errno::NOENT => "check the name; a directory can be named too, then fathom makes a scratch file in it".to_owned(),
+        Errno::ACCESS | Errno::PERM => "run as a user who may open it, or measure a file on it instead".to_owned(),
+        Errno::INVAL if target.direct => {
+            format!("the file system under {name} may not know direct I/O (tmpfs does not on older kernels)")
+        }
+        Errno::BUSY => "somebody holds it open for himself alone; measure a file on it instead".to_owned(),
+        _ => "see what the system's log says of it (dmesg)".to_owned(),
+    };
+    ExecuteError::Target { what: format!("cannot open {name}: {error}"), hint }
+}
+
+fn size_of(fd: &OwnedFd, path: &Path) -> Result<u64, ExecuteError> {
+    let fail = |error: rustix::io::Errno| ExecuteError::Target {
+        what: format!("cannot tell the size of {}: {error}", path.display()),
+        hint: "name a regular file or a block device".to_owned(),
+    };
+    let about = rustix::fs::fstat(fd).map_err(fail)?;
+    match FileType::from_raw_mode(about.st_mode) {
+        FileType::RegularFile => Ok(about.st_size as u64),
+        FileType::BlockDevice => {
+            let end = rustix::fs::seek(fd, SeekFrom::End(0)).map_err(fail)?;
+            Ok(end)
+        }
+        _ => Err(ExecuteError::Target {
+            what: format!("{} is neither a regular file nor a block device", path.display()),
+            hint: "name a directory, a file or a block device".to_owned(),
+        }),
+    }
+}
+
+/// Where a stream works: the members of its space with their sizes, and the region in it.
+pub fn geometry(plan: &Plan, blocks: &Blocks, sizes: &[u64], logical_block: u64) -> Result<Geometry, ExecuteError> {
+    let space = plan.spaces.get(blocks.space.0 as usize).ok_or_else(|| ExecuteError::Plan {
+        what: format!("the plan has no space number {}", blocks.space.0),
+        hint: "this is a mistake in the program that made the plan".to_owned(),
+    })?;
+    let total = Geometry::length_of(space, sizes);
+    let settle = |extent: Extent, left: u64| match extent {
+        Extent::Bytes(bytes) => bytes.0,
+        Extent::Percent(percent) => (total as f64 * percent / 100.0) as u64,
+        Extent::Whole => left,
+    };
+    let start = settle(blocks.region.0, 0);
+    let length = settle(blocks.region.1, total.saturating_sub(start));
+    let most = blocks.sizes.most().0;
+    let grows = matches!(blocks.pattern, fathom_spec::Pattern::Sequential(fathom_spec::Begin::Append));
+    if !grows && (start.saturating_add(length) > total || length < most) {
+        let names: Vec<String> = members(space).iter().filter_map(|id| name_of(plan, *id)).collect();
+        return Err(ExecuteError::Target {
+            what: format!(
+                "{} holds {}, too little for {} from {} in blocks of {}",
+                names.join(", "),
+                Bytes(total),
+                Bytes(length),
+                Bytes(start),
+                Bytes(most)
+            ),
+            hint: "use a larger target, a smaller --size or a smaller --block-size".to_owned(),
+        });
+    }
+    if logical_block > 1 && !blocks.sizes.least().0.is_multiple_of(logical_block) {
+        return Err(ExecuteError::Plan {
+            what: format!(
+                "blocks of {} cannot be read past the page cache: the device's logical block is {}",
+                blocks.sizes.least(),
+                Bytes(logical_block)
+            ),
+            hint: format!("use a block size that is a multiple of {logical_block} bytes"),
+        });
+    }
+    Ok(Geometry { space: space.clone(), sizes: sizes.to_vec(), start, length, align: logical_block.max(1) })
+}
+
+/// The targets of a space.
+pub fn members(space: &Space) -> Vec<fathom_spec::TargetId> {
+    match space {
+        Space::Whole(target) => vec![*target],
+        Space::Concat(over) | Space::Striped { over, .. } | Space::Picked { over, .. } => over.clone(),
+    }
+}
+
+/// A target's name, for people.
+pub fn name_of(plan: &Plan, id: fathom_spec::TargetId) -> Option<String> {
+    plan.targets.get(id.0 as usize).map(|target| match target {
+        Target::Path(path) => path.path.clone(),
+        Target::Sim(device) => format!("sim:{device}"),
+        Target::Null(_) => "null".to_owned(),
+        Target::Database(name) => name.clone(),
+    })
+}

@@ -1,0 +1,85 @@
+//! The kernel calls that no safe wrapper offers: FIEMAP, BLKGETSIZE64 and getrusage. The only `unsafe` of this crate.
+
+use std::io;
+use std::mem::{MaybeUninit, size_of};
+use std::os::fd::{AsRawFd, BorrowedFd};
+
+/// `struct fiemap_extent` of `linux/fiemap.h`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct FiemapExtent {
+    pub(crate) logical: u64,
+    pub(crate) physical: u64,
+    pub(crate) length: u64,
+    reserved64: [u64; 2],
+    pub(crate) flags: u32,
+    reserved: [u32; 3],
+}
+
+pub(crate) const EXTENTS_A_CALL: usize = 128;
+
+/// `struct fiemap` with room for extents behind it.
+#[repr(C)]
+struct Fiemap {
+    start: u64,
+    length: u64,
+    flags: u32,
+    mapped_extents: u32,
+    extent_count: u32,
+    reserved: u32,
+    extents: [FiemapExtent; EXTENTS_A_CALL],
+}
+
+const _: () = assert!(size_of::<FiemapExtent>() == 56);
+const _: () = assert!(size_of::<Fiemap>() == 32 + 56 * EXTENTS_A_CALL);
+
+/// `_IOWR('f', 11, struct fiemap)`: the size in the number is that of the 32-byte head.
+const FS_IOC_FIEMAP: libc::Ioctl = 0xC020_660B_u32 as libc::Ioctl;
+/// `_IOR(0x12, 114, size_t)`
+#[cfg(target_pointer_width = "64")]
+const BLKGETSIZE64: libc::Ioctl = 0x8008_1272_u32 as libc::Ioctl;
+#[cfg(target_pointer_width = "32")]
+const BLKGETSIZE64: libc::Ioctl = 0x8004_1272_u32 as libc::Ioctl;
+
+/// Up to [`EXTENTS_A_CALL`] extents of the byte range, as the file system maps them now (nothing is flushed).
+pub(crate) fn fiemap(file: BorrowedFd<'_>, start: u64, length: u64) -> io::Result<Vec<FiemapExtent>> {
+    let mut map = Box::new(Fiemap {
+        start,
+        length,
+        flags: 0,
+        mapped_extents: 0,
+        extent_count: EXTENTS_A_CALL as u32,
+        reserved: 0,
+        extents: [FiemapExtent::default(); EXTENTS_A_CALL],
+    });
+    // SAFETY: `file` is an open descriptor; the kernel writes the head and at most `extent_count` extents, for which
+    // the structure has room.
+    let result = unsafe { libc::ioctl(file.as_raw_fd(), FS_IOC_FIEMAP, &raw mut *map) };
+    if result < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    let mapped = (map.mapped_extents as usize).min(EXTENTS_A_CALL);
+    Ok(map.extents[..mapped].to_vec())
+}
+
+/// The size of an open block device.
+pub(crate) fn block_device_size_bytes(device: BorrowedFd<'_>) -> io::Result<u64> {
+    let mut size_bytes = 0u64;
+    // SAFETY: `device` is an open descriptor; the kernel writes one u64 where the pointer says.
+    let result = unsafe { libc::ioctl(device.as_raw_fd(), BLKGETSIZE64, &raw mut size_bytes) };
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(size_bytes) }
+}
+
+/// What this process has used so far: user and system CPU in microseconds, involuntary context switches.
+pub(crate) fn own_usage() -> io::Result<(u64, u64, u64)> {
+    let mut usage = MaybeUninit::<libc::rusage>::uninit();
+    // SAFETY: the kernel fills the whole structure when it returns 0.
+    let usage = unsafe {
+        if libc::getrusage(libc::RUSAGE_SELF, usage.as_mut_ptr()) != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        usage.assume_init()
+    };
+    let microseconds = |time: libc::timeval| time.tv_sec as u64 * 1_000_000 + time.tv_usec as u64;
+    Ok((microseconds(usage.ru_utime), microseconds(usage.ru_stime), usage.ru_nivcsw as u64))
+}

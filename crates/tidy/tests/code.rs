@@ -1,0 +1,132 @@
+//! What may stand in the code, and where: unsafe, clocks, the environment, printing, exits, sizes.
+
+use fathom_tidy::house::{self, File};
+use fathom_tidy::source::{layers, lines_with, without_tests};
+
+/// Words of code, the paths under which they may stand, and why not elsewhere.
+const PLACES: &[(&[&str], &[&str], &str)] = &[
+    (
+        &["process::exit", "process::abort"],
+        &["crates/cli/src/main.rs", "crates/cluster/src/main.rs"],
+        "only main ends the program",
+    ),
+    (
+        &["env::var", "env::var_os", "env::vars", "env::vars_os", "env::set_var"],
+        &["crates/cli/"],
+        "environment variables only in cli: pass the value down",
+    ),
+    (
+        &[
+            "Instant::now",
+            "SystemTime::now",
+            "clock_gettime",
+            "Timestamp::now",
+            "Zoned::now",
+            "UNIX_EPOCH.elapsed",
+        ],
+        &["crates/drive/", "crates/cluster/"],
+        "clocks only in drive (and cluster): pass the time in, or use drive's clock",
+    ),
+    (
+        &["println!", "eprintln!", "print!", "eprint!", "dbg!"],
+        &["crates/cli/", "crates/cluster/src/main.rs"],
+        "only cli speaks: write to an `impl Write`",
+    ),
+    (
+        &[".unwrap()", "todo!", "unimplemented!"],
+        &[],
+        "an error says what, where and what to do; an impossible one is an expect(\"reason\")",
+    ),
+];
+
+/// Where `unsafe` may stand, each with a SAFETY sentence.
+const UNSAFE: &[&str] =
+    &["crates/engine/src/sys", "crates/drive/src/sys", "crates/host/src/sys", "crates/cluster/src/"];
+
+/// The most lines of code a source file has, tests, comments and blank lines not counted.
+const MOST_LINES: usize = 500;
+
+/// Files that are longer, each with its reason.
+const LONGER: &[(&str, &str)] = &[];
+
+fn production() -> impl Iterator<Item = (File, String)> {
+    house::rust_files().into_iter().filter(|file| !house::is_test_file(&file.path)).map(|file| {
+        let code = without_tests(&layers(&file.text).code);
+        (file, code)
+    })
+}
+
+#[test]
+fn words_of_code_stand_only_where_they_may() {
+    let mut wrong = Vec::new();
+    for (file, code) in production() {
+        for (words, places, why) in PLACES {
+            if places.iter().any(|place| file.path.starts_with(place)) {
+                continue;
+            }
+            for word in *words {
+                let at = lines_with(&code, word);
+                wrong.extend(at.iter().map(|line| format!("{}:{line}: {word} ({why})", file.path)));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn unsafe_stands_only_in_sys_and_with_its_reason() {
+    let mut wrong = Vec::new();
+    for file in house::rust_files() {
+        let layers = layers(&file.text);
+        let allowed =
+            UNSAFE.iter().any(|place| file.path.starts_with(place)) || house::is_test_file(&file.path);
+        let comments: Vec<&str> = layers.comments.lines().collect();
+        let code: Vec<&str> = layers.code.lines().collect();
+        for line in lines_with(&layers.code, "unsafe") {
+            if !allowed {
+                wrong.push(format!("{}:{line}: unsafe outside {UNSAFE:?}", file.path));
+            }
+            // Functions say it to their callers (`# Safety`, clippy looks); blocks and impls say why they are sound.
+            let text = code[line - 1];
+            let is_said_elsewhere =
+                text.contains("unsafe fn") || text.contains("unsafe extern") || text.contains("#[");
+            let near = &comments[line.saturating_sub(10)..line];
+            if !is_said_elsewhere && !near.iter().any(|comment| comment.contains("SAFETY")) {
+                wrong.push(format!("{}:{line}: unsafe without a SAFETY sentence above it", file.path));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn source_files_stay_short() {
+    let mut wrong = Vec::new();
+    for (file, code) in production() {
+        let lines = code.lines().filter(|line| !line.trim().is_empty()).count();
+        let reason = LONGER.iter().find(|(path, _)| *path == file.path);
+        if lines > MOST_LINES && reason.is_none() {
+            wrong.push(format!("{}: {lines} lines of code; look for the seam at {MOST_LINES}", file.path));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn no_test_is_ignored() {
+    for file in house::rust_files() {
+        let lines = lines_with(&layers(&file.text).code, "#[ignore");
+        assert!(
+            lines.is_empty(),
+            "{}:{lines:?}: a test that cannot run says so with fathom_tidy::skip",
+            file.path
+        );
+    }
+}
+
+#[test]
+fn every_source_file_of_a_crate_says_what_it_is() {
+    for file in house::rust_files().iter().filter(|file| file.path.contains("/src/")) {
+        assert!(file.text.starts_with("//! "), "{} does not begin with a //! sentence", file.path);
+    }
+}
