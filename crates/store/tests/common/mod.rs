@@ -159,14 +159,14 @@ pub fn rows(store: &Store, sql: &str) -> Vec<Vec<serde_json::Value>> {
     store.query(sql).unwrap().rows
 }
 
-/// Answers what the real sqlite3 shell prints; `None`, told and counted, where it is not installed.
+/// Answers what the real sqlite3 shell prints; `None`, a counted skip, where it is not installed.
 pub fn shell(path: &Path, sql: &str) -> Option<(String, String)> {
     match std::process::Command::new("sqlite3").arg(path).arg(sql).output() {
         Ok(output) => {
             Some((String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap()))
         }
         Err(error) => {
-            println!("SKIPPED 1: the sqlite3 shell: {error}");
+            fathom_tidy::skip("the sqlite3 shell", &error.to_string());
             None
         }
     }
