@@ -124,7 +124,8 @@ impl LineChart {
 
     /// Lowest and highest value that the axis must hold. A limit far above all points is not drawn.
     fn range(&self) -> (f64, f64) {
-        let top = |mark: &Mark| mark.value + mark.half_width.unwrap_or(0.0);
+        let error = |mark: &Mark| mark.half_width.filter(|_| !mark.exploring).unwrap_or(0.0);
+        let top = |mark: &Mark| mark.value + error(mark);
         let mut most = self.marks().map(top).fold(0.0, f64::max);
         let least = self.marks().map(|mark| mark.value).fold(f64::INFINITY, f64::min);
         if let Some((limit, _)) = &self.limit
@@ -142,7 +143,7 @@ impl LineChart {
     pub fn draw(&self) -> Option<Markup> {
         self.marks().next()?;
         let several = self.series.len() > 1;
-        let (left, right) = (64.0, WIDTH - if several { 62.0 } else { 16.0 });
+        let (left, right) = (64.0, WIDTH - if several { self.longest_name() * 7.0 + 12.0 } else { 16.0 });
         let (top, bottom) = (36.0, HEIGHT - 44.0);
         let loads = self.loads();
         let (low, high) = self.range();
@@ -172,6 +173,10 @@ impl LineChart {
             (self.chosen_label(&x, &y))
         };
         Some(svg::drawing(self.id, WIDTH, HEIGHT, &self.title, &self.in_words(), inside))
+    }
+
+    fn longest_name(&self) -> f64 {
+        self.series.iter().map(|series| series.name.chars().count()).max().unwrap_or(0) as f64
     }
 
     fn loads(&self) -> Vec<f64> {
@@ -220,16 +225,21 @@ impl LineChart {
         }
     }
 
+    /// Names at the lines' ends: to the right where a line reaches the edge, else over its last point.
     fn names(&self, x: &Scale, y: &Scale, top: f64, bottom: f64) -> Markup {
-        let ends: Vec<Option<&Mark>> = self.series.iter().map(|series| series.marks.last()).collect();
-        let places: Vec<f64> = ends.iter().map(|end| end.map_or(bottom, |mark| y.at(mark.value))).collect();
+        let ends = self.series.iter().enumerate().filter_map(|(number, series)| {
+            let end = series.marks.last()?;
+            Some((number + 1, series.name.as_str(), end.load, y.at(end.value)))
+        });
+        let (whole, short): (Vec<_>, Vec<_>) = ends.partition(|end| end.2 >= x.high);
+        let places: Vec<f64> = whole.iter().map(|end| end.3).collect();
         let places = svg::apart(&places, 14.0, top, bottom);
         html! {
-            @for ((number, series), (end, down)) in self.series.iter().enumerate().zip(ends.iter().zip(&places)) {
-                @if let Some(end) = end {
-                    @let short = series.name.rsplit(", ").next().unwrap_or(&series.name);
-                    text class={ "name s" (number + 1) } x=(place(x.at(end.load) + 10.0)) y=(place(down + 4.0)) { (short) }
-                }
+            @for ((number, name, load, _), down) in whole.iter().zip(&places) {
+                text class={ "name s" (number) } x=(place(x.at(*load) + 12.0)) y=(place(down + 4.0)) { (name) }
+            }
+            @for (number, name, load, down) in &short {
+                text class={ "name s" (number) } x=(place(x.at(*load) - 4.0)) y=(place(down - 9.0)) text-anchor="middle" { (name) }
             }
         }
     }

@@ -23,6 +23,7 @@ pub mod facts;
 pub mod fixture;
 pub mod history;
 pub mod html;
+mod html_details;
 pub mod json;
 pub mod load;
 pub mod number;

@@ -74,6 +74,9 @@ pub fn percent(share: f64) -> String {
 
 /// A time in the unit that fits, three digits: `98.2 us`, `1.33 ms`.
 pub fn time(ns: f64) -> String {
+    if ns == 0.0 {
+        return "0".to_owned();
+    }
     Nanos(ns.max(0.0).round() as u64).to_string()
 }
 
