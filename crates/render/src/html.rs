@@ -3,8 +3,7 @@
 use crate::chart::{self, Bar, LineChart};
 use crate::{facts, html_details, number, timeline, words};
 use fathom_record::{
-    Check, Curve, CurveName, Ending, Figure, FigureName, LatencyFigures, Outcome, Purpose, ResultRecord,
-    Unit, VerdictState,
+    Check, Curve, CurveName, Ending, Figure, FigureName, Outcome, ResultRecord, Unit, VerdictState,
 };
 use fathom_spec::{LatencyLimit, Statistic};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
