@@ -74,6 +74,8 @@ pub struct Calibration {
     /// Time used, in all and in this part.
     used: Nanos,
     used_here: Nanos,
+    /// What the parts before were given.
+    given: Nanos,
     points: Vec<(Kind, Seen)>,
     /// Points of the part at hand.
     here: usize,
@@ -95,26 +97,25 @@ impl Calibration {
             (Part::Search(small), 0.20),
             (Part::At(small, 1), 0.05),
             (Part::Best(small, small), 0.09),
-            (Part::Best(Kind::Eighth, small), 0.05),
+            (Part::Best(Kind::Eighth, small), 0.04),
             (Part::Twice, 0.02),
-            (Part::Search(Kind::LargeByOne), 0.05),
-            (Part::Best(Kind::LargeByOne, Kind::LargeByOne), 0.025),
-            (Part::Search(Kind::LargeByMany), 0.05),
-            (Part::Best(Kind::LargeByMany, Kind::LargeByMany), 0.025),
-            (Part::Search(Kind::Streams), 0.04),
-            (Part::Best(Kind::Streams, Kind::Streams), 0.02),
+            (Part::Search(Kind::LargeByOne), 0.085),
+            (Part::Best(Kind::LargeByOne, Kind::LargeByOne), 0.02),
+            (Part::Best(Kind::LargeByMany, Kind::LargeByOne), 0.025),
+            (Part::Search(Kind::Streams), 0.052),
+            (Part::Best(Kind::Streams, Kind::Streams), 0.018),
         ];
         let commit = Kind::Commits(SyncKind::Fdatasync);
         let writes = [
-            (Part::At(commit, 1), 0.07),
-            (Part::At(Kind::Commits(SyncKind::None), 1), 0.04),
-            (Part::At(Kind::Commits(SyncKind::Fsync), 1), 0.04),
-            (Part::At(commit, 4), 0.03),
-            (Part::At(commit, 16), 0.03),
-            (Part::Search(Kind::SmallWrites), 0.07),
+            (Part::At(commit, 1), 0.05),
+            (Part::At(Kind::Commits(SyncKind::None), 1), 0.03),
+            (Part::At(Kind::Commits(SyncKind::Fsync), 1), 0.03),
+            (Part::At(commit, 4), 0.025),
+            (Part::At(commit, 16), 0.025),
+            (Part::Search(Kind::SmallWrites), 0.105),
             (Part::Best(Kind::SmallWrites, Kind::SmallWrites), 0.06),
-            (Part::Search(Kind::LargeWrites), 0.03),
-            (Part::Best(Kind::LargeWrites, Kind::LargeWrites), 0.03),
+            (Part::Search(Kind::LargeWrites), 0.055),
+            (Part::Best(Kind::LargeWrites, Kind::LargeWrites), 0.02),
         ];
         let mut parts = reads.to_vec();
         if request.ground.writable {
@@ -128,6 +129,7 @@ impl Calibration {
             part: 0,
             used: Nanos(0),
             used_here: Nanos(0),
+            given: Nanos(0),
             points: Vec::new(),
             here: 0,
             log_start: 0,
@@ -214,7 +216,12 @@ impl Calibration {
                 Kind::LargeByOne | Kind::LargeByMany | Kind::LargeWrites => self.request.most.min(64),
                 _ => self.request.most,
             },
-            first: if small { self.request.first } else { 1 },
+            first: match kind {
+                Kind::LargeByOne | Kind::SmallWrites => self.request.first.max(4),
+                Kind::LargeWrites => 4,
+                _ if small => self.request.first,
+                _ => 1,
+            },
             limit_ns: small.then_some(self.request.limit.at_most.0 as f64),
             point,
             points_most: (length.0 / point.0.max(1)).clamp(1, 40) as usize,
@@ -230,11 +237,17 @@ impl Calibration {
             if left.0 < 3 * SLOT.0 {
                 return None;
             }
-            let length = Nanos(self.part_length(share).0.min(left.0));
+            let own = self.part_length(share);
+            let used_before = self.used.0 - self.used_here.0;
+            // What the parts before left over makes the next headline longer, at most by as much again.
+            let more = self.given.0.saturating_sub(used_before).min(own.0);
+            let more = if matches!(part, Part::Search(_)) { 0 } else { more };
+            let length = Nanos((own.0 + more).min(left.0));
             if let Some(step) = self.step(part, share, length) {
                 self.last = Some((step.kind, step.load.small.max(step.load.large)));
                 return Some(step);
             }
+            self.given.0 += self.part_length(share).0;
             self.part += 1;
             self.here = 0;
             self.used_here = Nanos(0);

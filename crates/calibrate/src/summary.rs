@@ -155,10 +155,12 @@ impl Maker<'_> {
         let by = |kind| {
             self.of(kind, self.calibration.best(kind).map(|found| found.load)).map(|(i, run)| (kind, i, run))
         };
+        let searched = |kind| if kind == Kind::LargeByMany { Kind::LargeByOne } else { kind };
         let made = |maker: &Self, (kind, index, run): (Kind, usize, &Run)| {
             let mut made =
                 figure(run, index, &seen(run, |_| true), maker.wanted(Unit::MebibytesPerSecond, false));
-            let ended = maker.calibration.best(kind).map_or(Ended::OutOfPoints, |found| found.ended);
+            let ended =
+                maker.calibration.best(searched(kind)).map_or(Ended::OutOfPoints, |found| found.ended);
             made.bound = Some(maker.bound(run, ended, &made, kind));
             made
         };
@@ -381,4 +383,35 @@ fn writes_per_commit(run: &Run) -> Option<f64> {
     let disks = sampled_disks(run);
     let writes: u64 = disks.iter().filter_map(|disk| counted(run, disk, "writes")).sum();
     (commits > 0 && !disks.is_empty()).then(|| writes as f64 / commits as f64)
+}
+
+/// What a long run at one load has shown: the share of its first throughput that was left at the end, and the
+/// moment that changed it (a change of mean in one-second slots, by the likelihood test of `fathom-stats`).
+pub fn sustained(summary: &mut Summary, run: &Run, index: usize) {
+    let per_second: Vec<f64> = seen(run, |_| true)
+        .slots
+        .chunks_exact((1_000_000_000 / run.plan.slot.0.max(1)).max(1) as usize)
+        .map(|chunk| chunk.iter().map(|counts| counts.operations as f64).sum())
+        .collect();
+    let least = (per_second.len() / 20).max(5);
+    let changes = fathom_stats::change_points(&per_second, least, 0.01);
+    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len().max(1) as f64;
+    let edge = least.min(per_second.len());
+    let (first, last) = (mean(&per_second[..edge]), mean(&per_second[per_second.len() - edge..]));
+    for change in &changes {
+        summary.notes.push(Note {
+            text: format!(
+                "after {} s at the best load throughput went from {:.0} to {:.0} a second",
+                change.index, change.before, change.after
+            ),
+            hint: Some("burst credit, a write cache or heat has an end: size for what is left".to_owned()),
+        });
+    }
+    if changes.is_empty() {
+        let text = format!("{} s at the best load changed nothing", per_second.len());
+        summary.notes.push(Note { text, hint: None });
+    }
+    let mut share = plain(last / first.max(1e-9), Unit::Ratio, None);
+    share.run = Some(index);
+    summary.figures.insert(FigureName::SustainedShare, share);
 }
