@@ -101,7 +101,7 @@ pub fn inspect(roots: &Roots, path: &Path) -> io::Result<Holdings> {
         ));
     }
     look.open_descriptors();
-    look.content(&path);
+    look.content(&path, kind.is_block_device().then(|| DeviceNumber::from_raw(about.rdev())));
     Ok(look.finish())
 }
 
@@ -390,22 +390,30 @@ impl<'a> Look<'a> {
         is_it.then_some(name)
     }
 
-    fn content(&mut self, path: &Path) {
+    /// What the bytes say: those of the target, and of a whole disk also those of each partition.
+    fn content(&mut self, path: &Path, device: Option<DeviceNumber>) {
         let what = format!("what {} holds", path.display());
-        let Some((found, first)) = self.unchecked.note(&what, path, scan_path(path)) else { return };
+        let Some(bytes) = self.unchecked.note(&what, path, Bytes::open(path)) else { return };
         let hint = "consent to its loss with --write-consent, or choose another target";
-        for mark in found {
-            self.hold(
-                mark.kind,
-                format!("{} at byte {} of {}", mark.name, mark.offset, path.display()),
-                hint,
-            );
+        let mut ranges = vec![(path.display().to_string(), 0, bytes.size_bytes)];
+        let device = device.and_then(|number| BlockDevice::by_number(self.roots, number).ok());
+        for part in device.iter().flat_map(BlockDevice::partitions) {
+            let (start, end) = part.bytes_on_disk();
+            ranges.push((part.name, start, end.min(bytes.size_bytes).saturating_sub(start)));
+        }
+        for (name, start, size_bytes) in ranges {
+            let scanned = scan(size_bytes, &mut |offset, length| bytes.read(start + offset, length));
+            let what = format!("what {name} holds");
+            let Some((found, first)) = self.unchecked.note(&what, path, scanned) else { continue };
+            for mark in found {
+                self.hold(mark.kind, format!("{} at byte {} of {name}", mark.name, mark.offset), hint);
+            }
+            if let Some(offset) = first {
+                self.hold(HoldingKind::NonZero, format!("byte {offset} of {name} is not zero"), hint);
+            }
         }
         for (kind, name) in ask_blkid(path) {
             self.hold(kind, format!("{name}, says blkid, on {}", path.display()), hint);
-        }
-        if let Some(offset) = first {
-            self.hold(HoldingKind::NonZero, format!("byte {offset} of {} is not zero", path.display()), hint);
         }
     }
 }
@@ -422,23 +430,33 @@ fn is_same_file(path: &Path, about: &fs::Metadata) -> bool {
     })
 }
 
-/// Reads past the page cache where that is possible: a cluster's other node may have written since.
-fn scan_path(path: &Path) -> io::Result<(Vec<crate::signature::Found>, Option<u64>)> {
-    let plain = File::open(path)?;
-    let about = plain.metadata()?;
-    let size_bytes = match about.file_type().is_block_device() {
-        true => crate::sys::block_device_size_bytes(std::os::fd::AsFd::as_fd(&plain))?,
-        false => about.len(),
-    };
-    let direct = OpenOptions::new().read(true).custom_flags(OFlags::DIRECT.bits() as i32).open(path).ok();
-    scan(size_bytes, &mut |offset, length| {
-        if let Some(bytes) = direct.as_ref().and_then(|file| read_direct(file, offset, length)) {
+/// A target's bytes, read past the page cache where that is possible: a cluster's other node may have written since.
+struct Bytes {
+    plain: File,
+    direct: Option<File>,
+    size_bytes: u64,
+}
+
+impl Bytes {
+    fn open(path: &Path) -> io::Result<Self> {
+        let plain = File::open(path)?;
+        let about = plain.metadata()?;
+        let size_bytes = match about.file_type().is_block_device() {
+            true => crate::sys::block_device_size_bytes(std::os::fd::AsFd::as_fd(&plain))?,
+            false => about.len(),
+        };
+        let direct = OpenOptions::new().read(true).custom_flags(OFlags::DIRECT.bits() as i32).open(path).ok();
+        Ok(Bytes { plain, direct, size_bytes })
+    }
+
+    fn read(&self, offset: u64, length: usize) -> io::Result<Vec<u8>> {
+        if let Some(bytes) = self.direct.as_ref().and_then(|file| read_direct(file, offset, length)) {
             return Ok(bytes);
         }
         let mut bytes = vec![0u8; length];
-        plain.read_exact_at(&mut bytes, offset)?;
+        self.plain.read_exact_at(&mut bytes, offset)?;
         Ok(bytes)
-    })
+    }
 }
 
 const ALIGNMENT: usize = 4096;

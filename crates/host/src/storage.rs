@@ -253,13 +253,11 @@ impl<'a> Walk<'a> {
         let chosen = if path.is_dir() { all.first() } else { all.iter().find(holds) };
         // A relative name was relative to where mount was called, not to us.
         let Some(directory) = chosen.filter(|directory| directory.is_absolute() && directory.exists()) else {
-            self.unchecked.add(
-                "the disks below the overlay file system",
-                format!(
-                    "the directories that mountinfo names for {} are not seen from here",
-                    mount.mount_point.display()
-                ),
+            let why = format!(
+                "the directories that mountinfo names for {} are relative or not seen from here",
+                mount.mount_point.display()
             );
+            self.unchecked.add("the disks below the overlay file system", why);
             self.mediums.push(Medium::Unknown);
             self.places.push(system.identity());
             return;
