@@ -125,29 +125,6 @@ fn an_overlay_named_by_relative_directories_is_not_guessed_at() {
     assert!(found.unchecked.iter().any(|unknown| unknown.what.contains("overlay")));
 }
 
-#[test]
-fn an_overlays_directories_are_those_of_its_upper_one() {
-    let scene = Scene::new();
-    let upper = scene.folder("upper");
-    let below = resolve(&Roots::default(), &upper).expect("a folder");
-    // The upper directory's own mount is read from this tree too: without it only the longest prefix would be found.
-    let tree = Fabricated::new();
-    let place = tree.roots().dev;
-    let text = std::fs::read_to_string("/proc/self/mountinfo").expect("proc is mounted");
-    let line = format!(
-        "9000001 1 0:999 / {} rw - overlay overlay rw,lowerdir=/,upperdir={}\n",
-        place.display(),
-        upper.display()
-    );
-    tree.file("proc/self/mountinfo", &(text + &line));
-    let roots = Roots { proc: tree.roots().proc, ..Roots::default() };
-    let found = resolve(&roots, &place).expect("a folder");
-    // The tree's folder stands on a real mount, which the kernel tells by number before the fabricated line is asked.
-    if found.file_system.as_ref().is_some_and(|system| system.kind == "overlay") {
-        assert_eq!(found.disks, below.disks);
-    }
-}
-
 // ---- real ---------------------------------------------------------------------------------------------------------------
 
 fn alignment(path: &Path) -> Option<DirectAlignment> {
@@ -212,4 +189,22 @@ fn a_file_in_memory_and_a_loop_device_on_it_are_memory() {
         assert_eq!((found.medium, found.physical_disks), (Medium::Memory, None), "{}", path.display());
         assert_eq!(found.places.len(), 1);
     }
+}
+
+#[test]
+fn an_overlay_stands_where_its_upper_directory_does() {
+    if !loops_can_be_made("an overlay") {
+        return;
+    }
+    let mut scene = Scene::new();
+    let (lower, memory) = (scene.folder("lower"), scene.mount_memory("memory"));
+    std::fs::write(lower.join("file"), "x").expect("write a file");
+    let (upper, work) = (scene.folder("memory/upper"), scene.folder("memory/work"));
+    let place = scene.mount_overlay(&lower, &upper, &work);
+    let found = resolve(&Roots::default(), &place).expect("a folder");
+    let below = resolve(&Roots::default(), &memory).expect("a folder");
+    assert_eq!((found.medium, found.places), (Medium::Memory, below.places));
+    let unwritten = resolve(&Roots::default(), &place.join("file")).expect("a file");
+    let lower = resolve(&Roots::default(), &lower).expect("a folder");
+    assert_eq!(names(&unwritten), names(&lower), "before its first write it is in the lower one");
 }

@@ -138,6 +138,15 @@ impl Scene {
         place
     }
 
+    /// An overlay in a new folder.
+    pub fn mount_overlay(&mut self, lower: &Path, upper: &Path, work: &Path) -> PathBuf {
+        let place = self.folder("overlay");
+        let options = format!("lowerdir={},upperdir={},workdir={}", text(lower), text(upper), text(work));
+        run("mount", &["-t", "overlay", "-o", &options, "overlay", text(&place)]);
+        self.undo.push(Undo::Unmount(place.clone()));
+        place
+    }
+
     /// Makes a device or file active swap, of the lowest priority.
     pub fn swap_on(&mut self, path: &Path) {
         fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o600)).expect("its mode");
