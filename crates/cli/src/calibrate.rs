@@ -9,10 +9,14 @@ use crate::targets::{self, Ready};
 use crate::watch::{Progress, Watch};
 use crate::{Context, Ended};
 use anyhow::{Result, bail};
-use fathom_calibrate::load::{Ground, Kind, SLOT, ramp};
-use fathom_calibrate::schedule::{Calibration, Request};
-use fathom_calibrate::stopper::UntilPrecise;
-use fathom_calibrate::{evidence, summary};
+use fathom_calibrate::figures::{self, Frame, host_or_storage, summarize};
+use fathom_calibrate::observe::Observed;
+use fathom_calibrate::phase::{self, Phase};
+use fathom_calibrate::plan::{Length, Planner};
+use fathom_calibrate::schedule::{Calibration, Question, Step};
+use fathom_calibrate::stopper::Until;
+use fathom_calibrate::sustain;
+use fathom_calibrate::verdict::Evidence;
 use fathom_engine::{Engine, Permits, Policy};
 use fathom_host::{Roots, Scratch, lock, scratch};
 use fathom_record::*;
@@ -22,10 +26,11 @@ use std::path::Path;
 
 /// The layout of a scratch file stops after this.
 const LAYOUT_MOST: Nanos = Nanos::from_seconds(20);
-/// Writers of the largest group commit.
-const LOGS: u32 = 16;
-/// What `--precision strict` takes longer.
-const STRICT_TIMES: u64 = 3;
+/// The most small I/Os outstanding, and large ones: each needs a buffer of its size.
+const SMALL_MOST: u32 = 1024;
+const LARGE_MOST: u32 = 64;
+/// Slots as long as the bursts in which a throttle lets I/Os through, so that whole ones are fair.
+const SLOT: Nanos = Nanos::from_millis(100);
 
 /// Runs the command.
 pub fn run(args: &Calibrate, context: &Context, engine: &mut Engine) -> Result<Ended> {
@@ -81,48 +86,47 @@ fn queue(kind: EngineKind) -> QueueKind {
     }
 }
 
-fn precision(args: &Calibrate) -> f64 {
+fn precision(args: &Calibrate) -> phase::Precision {
     match args.precision {
-        Precision::Fast => 0.10,
-        Precision::Normal => 0.05,
-        Precision::Strict => 0.02,
+        Precision::Fast => phase::Precision::Fast,
+        Precision::Normal => phase::Precision::Normal,
+        Precision::Strict => phase::Precision::Strict,
     }
 }
 
-fn budget(args: &Calibrate) -> Nanos {
-    match args.precision {
-        Precision::Strict => Nanos(args.time.0 * STRICT_TIMES),
-        Precision::Fast | Precision::Normal => args.time,
+fn question(args: &Calibrate, disks: Option<u32>, writable: bool) -> Question {
+    Question {
+        limit: args.max_latency,
+        disks: args.num_disks.or(disks).unwrap_or(1),
+        small_most: SMALL_MOST,
+        large_most: LARGE_MOST,
+        time: args.time,
+        precision: precision(args),
+        read_only: !writable,
+        mixed: args.mix.is_some(),
     }
 }
 
-fn request(args: &Calibrate, ground: Ground, disks: Option<u32>) -> Request {
-    Request {
-        ground,
+fn planner(args: &Calibrate) -> Planner {
+    Planner {
+        reads: Vec::new(),
+        writes: Vec::new(),
+        log: None,
+        working_set: Extent::Whole,
         block: args.block_size,
         large: args.large_size,
-        limit: args.max_latency,
-        budget: budget(args),
-        precision: precision(args),
+        queue: queue(args.engine),
+        cpus: fathom_engine::allowed_cpus().len().max(1) as u32,
+        slot: SLOT,
         read_percent: args.mix.map_or(100, |mix| mix.read_percent),
-        first: args.num_disks.or(disks).unwrap_or(1),
-        most: 1024,
+        seed: args.seed,
     }
 }
 
 fn dry_run(args: &Calibrate, names: &[String]) -> Result<Ended> {
-    let ground = Ground {
-        targets: Vec::new(),
-        space: Space::Concat(Vec::new()),
-        working_set: args.size.unwrap_or_default(),
-        writable: !args.consent.read_only,
-        logs: Vec::new(),
-        queue: queue(args.engine),
-        cpus: 1,
-        seed: args.seed,
-        stall: args.stall,
-    };
-    let calibration = Calibration::new(request(args, ground, None));
+    let anything = || vec![Target::Null(Bytes(GIB))];
+    let planner = Planner { reads: anything(), writes: anything(), log: anything().pop(), ..planner(args) };
+    let calibration = Calibration::new(question(args, None, !args.consent.read_only), planner);
     let mut steps: Vec<fathom_render::history::Step> = names
         .iter()
         .filter(|name| Path::new(name).is_dir())
@@ -132,11 +136,11 @@ fn dry_run(args: &Calibrate, names: &[String]) -> Result<Ended> {
             length: LAYOUT_MOST,
         })
         .collect();
-    steps.extend(calibration.outline().into_iter().map(|(what, length)| {
-        let (name, description) = what
-            .split_once(": ")
-            .map_or((what.clone(), String::new()), |(a, b)| (a.to_owned(), b.to_owned()));
-        fathom_render::history::Step { name, description, length }
+    steps.extend(calibration.describe().into_iter().map(|line| {
+        let (name, rest) = line.split_once(": ").unwrap_or((line.as_str(), ""));
+        let (description, length) = rest.rsplit_once(", about ").unwrap_or((rest, "0"));
+        let length = length.parse().unwrap_or_default();
+        fathom_render::history::Step { name: name.to_owned(), description: description.to_owned(), length }
     }));
     fathom_render::history::write_dry_run(&steps, surroundings::style(), &mut std::io::stdout())?;
     Ok(Ended::Done)
@@ -149,12 +153,13 @@ struct Job<'a> {
     interrupt: Interrupt,
     progress: Progress,
     ready: Vec<Ready>,
-    logs: Vec<Scratch>,
+    log: Option<Scratch>,
     found: Found,
     record: ResultRecord,
     keeper: Keeper,
     calibration: Option<Calibration>,
-    kinds: Vec<Option<Kind>>,
+    /// Since the layout ended.
+    measuring: fathom_drive::Clock,
     others: Option<Others>,
     clock: fathom_drive::Clock,
     _locks: Option<lock::Locks>,
@@ -203,12 +208,12 @@ impl<'a> Job<'a> {
             interrupt,
             progress,
             ready,
-            logs: Vec::new(),
+            log: None,
             found,
             record,
             keeper,
             calibration: None,
-            kinds: Vec::new(),
+            measuring: fathom_drive::Clock::start(),
             others,
             clock: fathom_drive::Clock::start(),
             _locks: locks,
@@ -252,7 +257,7 @@ impl<'a> Job<'a> {
             }
         }
         if self.writes() {
-            self.make_logs(&mut permits)?;
+            self.make_log(&mut permits)?;
         } else if self.args.mix.is_some() {
             self.keeper.abandon(&self.record.id);
             bail!(
@@ -278,18 +283,15 @@ impl<'a> Job<'a> {
             })
     }
 
-    fn make_logs(&mut self, permits: &mut Permits) -> Result<()> {
+    fn make_log(&mut self, permits: &mut Permits) -> Result<()> {
         let directory = self.ready.iter().find_map(|ready| match ready {
             Ready::Scratch { scratch, .. } => scratch.path.parent().map(Path::to_owned),
             _ => None,
         });
         if let Some(directory) = directory {
-            let mark = scratch::Mark::own(&self.roots)?;
-            for number in 0..LOGS {
-                let log = Scratch::create(&directory, &mark, 1000 + number)?;
-                permits.add_scratch(&log);
-                self.logs.push(log);
-            }
+            let log = Scratch::create(&directory, &scratch::Mark::own(&self.roots)?, 1000)?;
+            permits.add_scratch(&log);
+            self.log = Some(log);
         }
         Ok(())
     }
@@ -315,11 +317,6 @@ impl<'a> Job<'a> {
         Ok(run)
     }
 
-    fn keep(&mut self, run: Run, kind: Option<Kind>) {
-        self.record.runs.push(run);
-        self.kinds.push(kind);
-    }
-
     /// Is it over: interrupted, or stopped for others' sake?
     fn over(&self) -> bool {
         self.interrupt.raised() || self.others.as_ref().is_some_and(|others| others.disturbed)
@@ -331,44 +328,53 @@ impl<'a> Job<'a> {
         if self.over() {
             return Ok(());
         }
-        let ground = self.ground();
-        let mut calibration = Calibration::new(request(self.args, ground, self.found.physical_disks()));
+        let planner = self.planner();
+        let question = question(self.args, self.found.physical_disks(), self.writes());
+        let mut calibration = Calibration::new(question, planner.clone());
+        self.measuring = fathom_drive::Clock::start();
         let outcome = self.search(engine, &mut calibration);
+        self.record.notes.extend(calibration.notes());
+        let best = calibration.found(Phase::SmallReads);
         self.calibration = Some(calibration);
         outcome?;
-        if let (Some(length), false) = (self.args.sustain, self.over()) {
-            self.sustain(engine, length)?;
+        if let (Some(length), Some(best), false) = (self.args.sustain, best, self.over()) {
+            self.sustain(engine, &planner, best.load, length)?;
         }
         Ok(())
     }
 
+    /// Time spent on measuring: the clock's, or that of the simulated world.
+    fn spent(&self) -> Nanos {
+        match self.simulated() {
+            true => Nanos(self.record.runs.iter().map(|run| run.length_ns).sum()),
+            false => Nanos(self.measuring.now()),
+        }
+    }
+
+    fn simulated(&self) -> bool {
+        self.ready.iter().any(|ready| matches!(ready, Ready::Simulated(_)))
+    }
+
     fn search(&mut self, engine: &mut Engine, calibration: &mut Calibration) -> Result<(), ExecuteError> {
-        while let Some(step) = calibration.ask() {
-            let from = ramp(step.length).0;
-            let slots = (step.length.0 / SLOT.0) as usize;
-            // Stopped only when far better than asked: the time is there, and the slow drifts of disks want it.
-            let target = step.half_width.map(|half_width| half_width / 10.0);
-            let mut until = UntilPrecise::new(target, SLOT.0, from, slots.div_ceil(2), slots);
-            let what = Described {
-                name: step.name,
-                purpose: step.purpose,
-                load: step.load,
-                length: step.length,
-                share: (
-                    calibration.share(),
-                    calibration.share() + step.length.0 as f64 / calibration.request().budget.0 as f64,
-                ),
-            };
-            let run = self.execute(engine, &step.plan, what, &mut until)?;
-            calibration.tell(&run);
-            let headline = run.purpose == Purpose::Headline;
-            self.keep(run, Some(step.kind));
-            if headline {
+        let mut last: Option<Run> = None;
+        while let Step::Run(job) = calibration.next(self.spent(), last.as_ref()) {
+            let mut until = Until::new(job.rule);
+            let mut plan = job.plan;
+            plan.stall = self.args.stall;
+            let length = Nanos(job.rule.before.0 + job.rule.at_most.0);
+            let from = calibration.progress();
+            let to = from + length.0 as f64 / question(self.args, None, true).budget().0.max(1) as f64;
+            let what =
+                Described { name: job.name, purpose: job.purpose, load: job.load, length, share: (from, to) };
+            let run = self.execute(engine, &plan, what, &mut until)?;
+            self.record.runs.push(run.clone());
+            if run.purpose == Purpose::Headline {
                 self.keeper.save(&self.record);
             }
             if self.over() {
                 break;
             }
+            last = Some(run);
         }
         Ok(())
     }
@@ -393,7 +399,7 @@ impl<'a> Job<'a> {
             };
             let run = self.execute(engine, &plan, what, &mut ())?;
             let faults: Vec<String> = run.faults().map(|event| fault_text(&event.what)).collect();
-            self.keep(run, None);
+            self.record.runs.push(run);
             if let Some(first) = faults.first() {
                 return Err(ExecuteError::Target {
                     what: format!("the layout failed: {first}"),
@@ -402,7 +408,6 @@ impl<'a> Job<'a> {
             }
             self.laid_out(Path::new(&path));
         }
-        // The budget of the measuring begins where the layout ends.
         Ok(())
     }
 
@@ -412,76 +417,84 @@ impl<'a> Job<'a> {
         }
         let size = std::fs::metadata(path).map_or(0, |about| about.len());
         match targets::written_bytes(path) {
-            Some(written) => {
-                let share = written.min(size) as f64 / size.max(1) as f64;
-                let so_far = self.found.evidence.written.unwrap_or(1.0);
-                self.found.evidence.written = Some(share.min(so_far));
-            }
-            None => self.found.evidence.written = None,
+            Some(written) => self.found.unwritten(1.0 - written.min(size) as f64 / size.max(1) as f64),
+            // Where the file system cannot tell: the layout has written every byte itself.
+            None => self.found.unwritten(0.0),
         }
     }
 
-    fn ground(&mut self) -> Ground {
-        let mut plan_targets = Vec::new();
+    /// Where the calibration works.
+    fn planner(&mut self) -> Planner {
+        let mut planner = planner(self.args);
         let mut total = 0u64;
         for ready in &self.ready {
-            let target = match ready {
+            let (target, size) = match ready {
                 Ready::Simulated(device) => {
-                    total += device.parse::<fathom_drive::sim::Device>().map_or(0, |d| d.size_bytes);
-                    Target::Sim(device.clone())
+                    let size = device.parse::<fathom_drive::sim::Device>().map_or(0, |d| d.size_bytes);
+                    (Target::Sim(device.clone()), size)
                 }
-                Ready::Null => {
-                    total += GIB;
-                    Target::Null(Bytes(GIB))
-                }
-                Ready::Existing { path, storage } => {
-                    total += storage.size_bytes.unwrap_or(0);
-                    Target::Path(PathTarget::direct_read(path.to_string_lossy()))
-                }
+                Ready::Null => (Target::Null(Bytes(GIB)), GIB),
+                Ready::Existing { path, storage } => (
+                    Target::Path(PathTarget::direct_read(path.to_string_lossy())),
+                    storage.size_bytes.unwrap_or(0),
+                ),
                 Ready::Scratch { scratch, .. } => {
-                    total += std::fs::metadata(&scratch.path).map_or(0, |about| about.len());
-                    Target::Path(PathTarget::direct_read(scratch.path.to_string_lossy()))
+                    let size = std::fs::metadata(&scratch.path).map_or(0, |about| about.len());
+                    (Target::Path(PathTarget::direct_read(scratch.path.to_string_lossy())), size)
                 }
             };
-            plan_targets.push(target);
+            total += size;
+            planner.reads.push(target);
         }
-        let scratch_only = self.ready.iter().all(|r| matches!(r, Ready::Scratch { .. }));
-        let working_set = match self.args.size {
-            Some(size) if !scratch_only => Bytes(size.0.min(total)),
-            _ => Bytes(total / 4096 * 4096),
-        };
-        self.found.warn_size(working_set);
-        let ids = (0..plan_targets.len() as u32).map(TargetId).collect();
-        Ground {
-            space: if plan_targets.len() == 1 { Space::Whole(TargetId(0)) } else { Space::Concat(ids) },
-            targets: plan_targets,
-            working_set,
-            writable: self.writes(),
-            logs: self.logs.iter().map(|log| log.path.to_string_lossy().into_owned()).collect(),
-            queue: queue(self.args.engine),
-            cpus: fathom_engine::allowed_cpus().len().max(1) as u32,
-            seed: self.args.seed,
-            stall: self.args.stall,
+        if self.writes() {
+            planner.writes = planner.reads.clone();
+            planner.log = match &self.log {
+                Some(log) => Some(Target::Path(PathTarget {
+                    direct: false,
+                    ..PathTarget::direct_read(log.path.to_string_lossy())
+                })),
+                None => self.simulated().then(|| planner.reads[0].clone()),
+            };
         }
+        if let Some(size) = self.args.size.filter(|size| size.0 < total) {
+            planner.working_set = Extent::Bytes(size);
+            total = size.0;
+        }
+        self.found.evidence.working_set = Bytes(total);
+        planner
     }
 
     /// Holds the best point and looks for the moment that changed it.
-    fn sustain(&mut self, engine: &mut Engine, length: Nanos) -> Result<(), ExecuteError> {
-        let Some(calibration) = &self.calibration else { return Ok(()) };
-        let kind = Kind::Small { read_percent: calibration.request().read_percent };
-        let Some(best) = calibration.best(kind) else { return Ok(()) };
-        let request = calibration.request();
-        let plan = request.ground.plan(kind, best.load, (request.block, request.large), length, 0);
-        let load = Load { small: best.load, large: 0 };
+    fn sustain(
+        &mut self,
+        engine: &mut Engine,
+        planner: &Planner,
+        load: u32,
+        length: Nanos,
+    ) -> Result<(), ExecuteError> {
+        let window = Length::Window { before: SLOT, length: planner.whole_slots(length) };
+        let plan = planner.plan(Phase::Sustained, load, window, 0);
         let what = Described {
-            name: format!("sustained, {} outstanding", best.load),
+            name: Phase::Sustained.run_name(load),
             purpose: Purpose::Sustain,
-            load,
+            load: Phase::Sustained.load(load),
             length,
             share: (0.0, 1.0),
         };
         let run = self.execute(engine, &plan, what, &mut ())?;
-        self.keep(run, None);
+        if let Some(observed) = Observed::of(&run, false) {
+            let held = sustain::judge(&observed);
+            let hint = "burst credit, a write cache or heat has an end: size for what is left";
+            let changes =
+                held.changes.iter().map(|c| Note { text: c.to_string(), hint: Some(hint.to_owned()) });
+            self.record.notes.extend(changes);
+            if held.changes.is_empty() {
+                self.record
+                    .notes
+                    .push(Note { text: format!("{length} at the best load changed nothing"), hint: None });
+            }
+        }
+        self.record.runs.push(run);
         Ok(())
     }
 
@@ -521,50 +534,44 @@ impl<'a> Job<'a> {
     }
 
     fn judge(&mut self) {
-        let Some(calibration) = &self.calibration else { return };
-        let mut made = summary::summarize(calibration, &self.record.runs, &self.kinds, &self.found.chain);
-        if let Some(run) = self.record.runs.iter().position(|run| run.purpose == Purpose::Sustain) {
-            summary::sustained(&mut made, &self.record.runs[run], run);
-        }
-        self.record.notes.append(&mut made.notes);
-        self.shortfall(&made.figures);
-        if self.args.precision == Precision::Strict {
-            let text = format!(
-                "strict precision made the budget {} instead of {}",
-                budget(self.args),
-                self.args.time
-            );
+        let Some(_) = &self.calibration else { return };
+        let expect = self.args.expect.unwrap_or_default();
+        let mut around = self.found.around.clone();
+        (around.small_most, around.large_most, around.simulated) =
+            (Some(SMALL_MOST), Some(LARGE_MOST), self.simulated());
+        let frame = Frame {
+            limit: self.args.max_latency,
+            precision: precision(self.args),
+            around,
+            expect: figures::Expect { iops: expect.iops, mbps: expect.mbps },
+        };
+        let made = summarize(&self.record.runs, &frame);
+        self.record.notes.extend(made.notes);
+        (self.record.summary, self.record.curves) = (made.figures, made.curves);
+        if let Some(text) = question(self.args, None, true).stretched() {
             self.record.notes.push(Note { text, hint: None });
         }
-        (self.record.summary, self.record.curves) = (made.figures, made.curves);
-        let checks = match self.ready.iter().any(|r| matches!(r, Ready::Simulated(_))) {
-            true => vec![Check {
-                name: "simulated".to_owned(),
-                outcome: Outcome::Noted,
-                seen: "the device is simulated on a virtual clock: its figures are exact".to_owned(),
-            }],
-            false => evidence::checks(&self.record.runs, &self.record.summary, &self.found.evidence),
+        let of_runs = Evidence::of_runs(&self.record.runs, precision(self.args));
+        let found = &self.found.evidence;
+        let evidence = Evidence {
+            simulated: self.simulated(),
+            memory_backed: found.memory_backed,
+            memory: found.memory,
+            working_set: found.working_set,
+            unwritten_share: found.unwritten_share,
+            unchecked: if self.simulated() { Vec::new() } else { found.unchecked.clone() },
+            async_slots: self
+                .found
+                .machine
+                .aio
+                .filter(|_| self.args.engine == EngineKind::Libaio)
+                .map(|aio| (aio.free(), u64::from(SMALL_MOST))),
+            ..of_runs
         };
+        let checks = self.found.checks().into_iter().chain(evidence.checks()).collect();
         self.record.verdict = judge(checks);
-    }
-
-    fn shortfall(&mut self, figures: &std::collections::BTreeMap<FigureName, Figure>) {
-        let Some(expect) = self.args.expect else { return };
-        let wanted =
-            [("IOPS", FigureName::MaxIops, expect.iops), ("MiB/s", FigureName::MaxMbps, expect.mbps)];
-        for (unit, name, wanted) in wanted {
-            let (Some(wanted), Some(figure)) = (wanted, figures.get(&name)) else { continue };
-            let share = figure.value / wanted * 100.0;
-            let text = match figure.value >= wanted {
-                true => format!("expected {wanted:.0} {unit}, found {:.0}: {share:.0} % of it", figure.value),
-                false => format!(
-                    "expected {wanted:.0} {unit}, found {:.0}: {:.0} short, {share:.0} % of it",
-                    figure.value,
-                    wanted - figure.value
-                ),
-            };
-            let hint = figure.bound.as_ref().map(|bound| format!("what bounds it: {}", bound.because));
-            self.record.notes.push(Note { text, hint });
+        if let Some(text) = host_or_storage(&self.record.summary, self.record.verdict.state) {
+            self.record.notes.push(Note { text, hint: None });
         }
     }
 
