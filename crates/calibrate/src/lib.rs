@@ -1,1 +1,20 @@
 //! Which measurement next, and what they mean. No engine, no clock, no randomness but a passed seed.
+//!
+//! A calibration is a conversation: [`schedule::Calibration`] says which plan to run and when it may stop, whoever
+//! owns an `Execute` runs it and tells what was seen, and in the end [`figures`] and [`verdict`] judge all that was
+//! seen. Judging needs only the stored runs, so an old record can be judged again by a better formula.
+//!
+//! | module | knows |
+//! |---|---|
+//! | [`search`] | which load to try next; loads are numbers and nothing else |
+//! | [`phase`] | the phases of a calibration, their names and their shares of the time |
+//! | [`plan`] | how a load of a phase becomes a [`fathom_spec::Plan`] |
+//! | [`stopper`] | when a running measurement is precise enough |
+//! | [`schedule`] | which phase and which point next, within the budget |
+//! | [`observe`] | what one run says, in numbers with errors |
+//! | [`figures`] | what all runs say together: the record's figures and curves |
+//! | [`bound`] | what keeps a figure from being more |
+//! | [`verdict`] | whether the figures can be believed |
+//! | [`sustain`] | when a held load changed |
+
+pub mod search;
