@@ -17,4 +17,6 @@
 //! | [`verdict`] | whether the figures can be believed |
 //! | [`sustain`] | when a held load changed |
 
+pub mod phase;
+pub mod plan;
 pub mod search;
