@@ -17,6 +17,8 @@
 //! | [`verdict`] | whether the figures can be believed |
 //! | [`sustain`] | when a held load changed |
 
+pub mod observe;
 pub mod phase;
 pub mod plan;
 pub mod search;
+pub mod stopper;
