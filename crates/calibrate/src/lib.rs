@@ -17,8 +17,11 @@
 //! | [`verdict`] | whether the figures can be believed |
 //! | [`sustain`] | when a held load changed |
 
+#[cfg(test)]
+mod model;
 pub mod observe;
 pub mod phase;
 pub mod plan;
+pub mod schedule;
 pub mod search;
 pub mod stopper;

@@ -1,0 +1,570 @@
+//! Which phase and which point next, within the budget of time. Knows no clock: whoever runs the plans tells how much
+//! time was spent.
+
+use crate::observe::Observed;
+use crate::phase::{Phase, Precision};
+use crate::plan::{Length, Planner};
+use crate::search::{Ask, Found, LoadSearch, Seen};
+use crate::stopper::Rule;
+use fathom_record::{Load, Note, Purpose, Run};
+use fathom_spec::{LatencyLimit, Nanos, Plan, Statistic};
+use std::collections::BTreeMap;
+
+/// What is asked of a calibration.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Question {
+    /// The most latency tolerated for small I/Os.
+    pub limit: LatencyLimit,
+    /// Number of disks: the first step of the search.
+    pub disks: u32,
+    /// The greatest number of small I/Os outstanding.
+    pub small_most: u32,
+    /// The greatest number of large I/Os outstanding; each needs a buffer of its size.
+    pub large_most: u32,
+    /// Time for the measuring, before `precision` stretches it.
+    pub time: Nanos,
+    /// How precise the headline points shall be.
+    pub precision: Precision,
+    /// Only read?
+    pub read_only: bool,
+    /// Also search on a mix of small reads and writes?
+    pub mixed: bool,
+}
+
+impl Question {
+    /// What the measuring may take in all.
+    pub fn budget(&self) -> Nanos {
+        Nanos((self.time.0 as f64 * self.precision.stretch()) as u64)
+    }
+
+    /// By how much the precision lengthens the budget, in a sentence; `None` when it does not.
+    pub fn stretched(&self) -> Option<String> {
+        (self.precision.stretch() > 1.0).then(|| {
+            format!(
+                "+-{:.0} % needs more time: the budget is {} instead of {}",
+                self.precision.half_width() * 100.0,
+                self.budget(),
+                self.time
+            )
+        })
+    }
+
+    /// How long an exploring point is: 1 s for budgets of a minute, never under 250 ms or over 3 s.
+    fn point(&self) -> Nanos {
+        Nanos((self.time.0 / 60).clamp(250_000_000, 3_000_000_000))
+    }
+}
+
+/// One run to be made.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Job {
+    /// Of which phase.
+    pub phase: Phase,
+    /// The run's name, by which it is known again when runs are judged.
+    pub name: String,
+    /// What it is worth.
+    pub purpose: Purpose,
+    /// The load.
+    pub load: Load,
+    /// What to do.
+    pub plan: Plan,
+    /// When it may stop; a `stopper::Until` of this is the run's `Control`.
+    pub rule: Rule,
+}
+
+/// What to do next.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Step {
+    /// Run this and tell.
+    Run(Box<Job>),
+    /// Nothing more.
+    Done,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Kind {
+    Search,
+    /// The point that a figure rests on: a given load, or the one that the search of this phase found.
+    Point(Option<u32>),
+    /// At the load that small reads found, to test a belief.
+    Check,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    phase: Phase,
+    kind: Kind,
+    /// Share of the whole time, of 100.
+    share: f64,
+    /// Time that is left over stays within a group as long as it can.
+    group: u8,
+}
+
+const fn entry(group: u8, share: f64, phase: Phase, kind: Kind) -> Entry {
+    Entry { phase, kind, share, group }
+}
+
+/// 40 % small reads, 20 % large reads, 40 % writes. A search is allotted what a hard one needs; most leave half of it
+/// to the points on which figures rest.
+const ENTRIES: [Entry; 23] = [
+    entry(0, 29.0, Phase::SmallReads, Kind::Search),
+    entry(0, 3.0, Phase::SmallReads, Kind::Point(Some(1))),
+    entry(0, 6.0, Phase::SmallReads, Kind::Point(None)),
+    entry(0, 2.0, Phase::EighthReads, Kind::Check),
+    entry(1, 16.0, Phase::Mixed, Kind::Search),
+    entry(1, 9.0, Phase::Mixed, Kind::Point(None)),
+    entry(2, 5.5, Phase::LargeOne, Kind::Search),
+    entry(2, 2.0, Phase::LargeOne, Kind::Point(None)),
+    entry(2, 3.5, Phase::LargeAll, Kind::Search),
+    entry(2, 2.5, Phase::LargeAll, Kind::Point(None)),
+    entry(2, 3.5, Phase::Streams, Kind::Search),
+    entry(2, 2.0, Phase::Streams, Kind::Point(None)),
+    entry(2, 1.0, Phase::SampleFirst, Kind::Check),
+    entry(2, 1.0, Phase::SampleAgain, Kind::Check),
+    entry(3, 4.0, Phase::CommitFdatasync, Kind::Point(Some(1))),
+    entry(3, 4.0, Phase::CommitDsync, Kind::Point(Some(1))),
+    entry(3, 4.0, Phase::CommitFsync, Kind::Point(Some(1))),
+    entry(3, 4.0, Phase::GroupCommit, Kind::Point(Some(4))),
+    entry(3, 4.0, Phase::GroupCommit, Kind::Point(Some(16))),
+    entry(3, 12.0, Phase::RandomWrites, Kind::Search),
+    entry(3, 8.0, Phase::RandomWrites, Kind::Point(None)),
+    entry(3, 4.0, Phase::SequentialWrites, Kind::Search),
+    entry(3, 4.0, Phase::SequentialWrites, Kind::Point(None)),
+];
+
+struct Pending {
+    phase: Phase,
+    kind: Kind,
+    load: u32,
+    began: Nanos,
+    /// Its length if nothing ends it early.
+    planned: Nanos,
+}
+
+/// A whole calibration, as a conversation: ask for the next step, run it, tell.
+pub struct Calibration {
+    question: Question,
+    planner: Planner,
+    entries: Vec<Entry>,
+    at: usize,
+    seen: BTreeMap<Phase, Vec<Seen>>,
+    pending: Option<Pending>,
+    search: Option<LoadSearch>,
+    allotted: Option<Nanos>,
+    spent: Nanos,
+    /// What a run costs beside its own length: opening, the last I/Os, closing. The largest seen.
+    overhead: Nanos,
+    number: u64,
+    skipped: Vec<(Phase, &'static str)>,
+}
+
+/// What a run is expected to cost beside its length before one was seen.
+const OVERHEAD_GUESS: Nanos = Nanos::from_millis(60);
+
+impl Calibration {
+    /// A calibration that has not begun.
+    pub fn new(question: Question, planner: Planner) -> Self {
+        let wanted = |e: &Entry| {
+            planner.can(e.phase)
+                && !(question.read_only && e.phase.writes())
+                && (question.mixed || e.phase != Phase::Mixed)
+        };
+        let entries: Vec<Entry> = ENTRIES.iter().copied().filter(wanted).collect();
+        Calibration {
+            question,
+            planner,
+            entries,
+            at: 0,
+            seen: BTreeMap::new(),
+            pending: None,
+            search: None,
+            allotted: None,
+            spent: Nanos(0),
+            overhead: OVERHEAD_GUESS,
+            number: 0,
+            skipped: Vec::new(),
+        }
+    }
+
+    /// What comes next. `spent` is the time since the measuring began (in a simulated world, on its clock), `last` the
+    /// run of the step before, `None` at the beginning or where that step could not be run.
+    pub fn next(&mut self, spent: Nanos, last: Option<&Run>) -> Step {
+        self.spent = spent;
+        self.take(last);
+        while let Some(entry) = self.entries.get(self.at).copied() {
+            let allotted = *self.allotted.get_or_insert(self.allot());
+            let job = match entry.kind {
+                Kind::Search => self.explore(entry, allotted),
+                Kind::Point(_) | Kind::Check => self.headline(entry, allotted),
+            };
+            match job {
+                Some(job) => return Step::Run(Box::new(job)),
+                None => self.advance(),
+            }
+        }
+        Step::Done
+    }
+
+    /// The share of the budget that is spent, 0 to 1, for a progress bar.
+    pub fn progress(&self) -> f64 {
+        (self.spent.0 as f64 / self.question.budget().0.max(1) as f64).min(1.0)
+    }
+
+    /// What was not measured and why, for the record's notes.
+    pub fn notes(&self) -> Vec<Note> {
+        let mut notes: Vec<Note> = Vec::new();
+        for (phase, why) in &self.skipped {
+            let text = format!("not measured: {}: {why}", phase.title());
+            if notes.iter().all(|note| note.text != text) {
+                notes.push(Note { text, hint: Some("give it more time with --time".into()) });
+            }
+        }
+        notes
+    }
+
+    /// The answer of a phase's search so far.
+    pub fn found(&self, phase: Phase) -> Option<Found> {
+        self.seen.get(&phase).and_then(|seen| self.search_of(phase, usize::MAX).found(seen))
+    }
+
+    /// The phases and their shares of the time, one a line, for `--dry-run`.
+    pub fn describe(&self) -> Vec<String> {
+        let total: f64 = self.entries.iter().map(|e| e.share).sum();
+        let budget = self.question.budget();
+        let line = |e: &Entry| {
+            let time = Nanos((budget.0 as f64 * e.share / total) as u64 / 1_000_000 * 1_000_000);
+            let what = match e.kind {
+                Kind::Search => format!("search the best load, points of {}", self.question.point()),
+                Kind::Point(Some(load)) => format!("{load} {}", e.phase.unit()),
+                Kind::Point(None) => {
+                    format!("the best load, to +-{:.0} %", self.question.precision.half_width() * 100.0)
+                }
+                Kind::Check => "a check".to_owned(),
+            };
+            format!("{}: {what}, about {time}", e.phase.title())
+        };
+        self.entries.iter().map(line).collect()
+    }
+
+    fn take(&mut self, last: Option<&Run>) {
+        let Some(pending) = self.pending.take() else { return };
+        if !matches!(pending.kind, Kind::Search) {
+            self.advance();
+        }
+        let Some(run) = last else {
+            if matches!(pending.kind, Kind::Search) {
+                self.skipped.push((pending.phase, "its plan could not be run"));
+                self.advance();
+            }
+            return;
+        };
+        let took = self.spent.0.saturating_sub(pending.began.0);
+        let beside = took.saturating_sub(run.length_ns.min(pending.planned.0));
+        self.overhead = self.overhead.max(Nanos(beside));
+        let at_seconds = (pending.began.0 + took / 2) as f64 / 1e9;
+        // A headline point is longer than the others and would count as one more look at its load; it does not, so
+        // that the answer stays the search's.
+        if matches!(pending.kind, Kind::Search) {
+            let statistic = self.statistic(pending.phase);
+            let seen = match Observed::of(run, false) {
+                Some(observed) => observed.seen(pending.load, at_seconds, statistic),
+                None => nothing(pending.load, at_seconds),
+            };
+            self.seen.entry(pending.phase).or_default().push(seen);
+        }
+    }
+
+    fn statistic(&self, phase: Phase) -> Statistic {
+        match phase {
+            Phase::SmallReads | Phase::Mixed => self.question.limit.of,
+            _ => Statistic::Mean,
+        }
+    }
+
+    fn advance(&mut self) {
+        self.at += 1;
+        self.search = None;
+        self.allotted = None;
+    }
+
+    /// Time for the entry at hand: what is left of its group, by share. What a group leaves over goes to the next.
+    fn allot(&self) -> Nanos {
+        let left = self.question.budget().0.saturating_sub(self.spent.0) as f64;
+        let rest = &self.entries[self.at..];
+        let share = |group: Option<u8>| -> f64 {
+            rest.iter().filter(|e| group.is_none_or(|g| g == e.group)).map(|e| e.share).sum()
+        };
+        let group = rest[0].group;
+        let of_group = left * share(Some(group)) / share(None);
+        Nanos((of_group * rest[0].share / share(Some(group))) as u64)
+    }
+
+    fn before(&self) -> Nanos {
+        let slots = (self.question.point().0 / 8 / self.planner.slot.0.max(1)).clamp(2, 4);
+        Nanos(self.planner.slot.0 * slots)
+    }
+
+    /// What one run costs beside its window.
+    fn beside(&self) -> u64 {
+        self.before().0 + self.planner.slot.0 * 2 + self.overhead.0 * 5 / 4
+    }
+
+    /// The longest window that still fits the budget; `None` when not even the shortest does.
+    fn fitting(&self, wanted: u64, least: u64) -> Option<Nanos> {
+        let left = self.question.budget().0.saturating_sub(self.spent.0);
+        let most = left.checked_sub(self.beside())?;
+        let length = wanted.max(least).min(most);
+        (length >= least).then(|| self.planner.whole_slots(Nanos(length)))
+    }
+
+    fn search_of(&self, phase: Phase, points_most: usize) -> LoadSearch {
+        let most = match phase {
+            Phase::Streams => self.question.large_most.min(16),
+            _ if phase.is_large() => self.question.large_most,
+            _ => self.question.small_most,
+        };
+        let found = |phase: Phase| {
+            let (seen, search) = (self.seen.get(&phase)?, self.search_of(phase, usize::MAX));
+            search.found(seen).map(|found| found.load)
+        };
+        let first = match phase {
+            Phase::SmallReads | Phase::Mixed => self.question.disks,
+            Phase::LargeOne | Phase::SequentialWrites => 4,
+            Phase::LargeAll => found(Phase::LargeOne).unwrap_or(4),
+            Phase::RandomWrites => found(Phase::SmallReads).unwrap_or(4).min(16),
+            _ => 1,
+        };
+        let limit = matches!(phase, Phase::SmallReads | Phase::Mixed)
+            .then_some(self.question.limit.at_most.0 as f64);
+        LoadSearch {
+            most: most.max(1),
+            first: first.max(1),
+            limit_ns: limit,
+            point: self.planner.whole_slots(self.question.point()),
+            points_most,
+            refine: matches!(phase, Phase::SmallReads | Phase::Mixed) || (8..usize::MAX).contains(&points_most),
+        }
+    }
+
+    fn explore(&mut self, entry: Entry, allotted: Nanos) -> Option<Job> {
+        let search = match self.search {
+            Some(search) => search,
+            None => self.begin_search(entry.phase, allotted)?,
+        };
+        self.search = Some(search);
+        let seen = self.seen.get(&entry.phase).map_or(&[][..], |seen| seen);
+        let Ask::Measure { load, at_least, half_width, .. } = search.next(seen) else { return None };
+        let length = self.fitting(at_least.0, at_least.0)?;
+        Some(self.job(entry, load, length, length, half_width))
+    }
+
+    fn begin_search(&mut self, phase: Phase, allotted: Nanos) -> Option<LoadSearch> {
+        let point = self.planner.whole_slots(self.question.point());
+        let points = (allotted.0 / (point.0 + self.beside())).max(1) as usize;
+        if self.fitting(point.0, point.0).is_none() {
+            self.skipped.push((phase, "no time was left"));
+            return None;
+        }
+        // One outstanding is one process, whichever phase reads: what one process saw there need not be read again.
+        if phase == Phase::LargeAll {
+            let one = self.seen.get(&Phase::LargeOne).and_then(|seen| seen.iter().find(|s| s.load == 1));
+            if let Some(one) = one.copied() {
+                self.seen.insert(phase, vec![one]);
+                return Some(self.search_of(phase, points + 1));
+            }
+        }
+        Some(self.search_of(phase, points))
+    }
+
+    fn headline(&mut self, entry: Entry, allotted: Nanos) -> Option<Job> {
+        let load = match entry.kind {
+            Kind::Point(Some(load)) => load,
+            Kind::Point(None) => self.found(entry.phase)?.load,
+            _ => self.found(Phase::SmallReads)?.load,
+        };
+        // The best load is 1: the unloaded point is that one, and the better for having the time of both.
+        let unloaded = entry.phase == Phase::SmallReads && entry.kind == Kind::Point(Some(1));
+        if unloaded && self.found(Phase::SmallReads).is_some_and(|found| found.load == 1) {
+            return None;
+        }
+        let least = self.question.point().0;
+        let wanted = allotted.0.saturating_sub(self.beside());
+        let Some(length) = self.fitting(wanted, least) else {
+            self.skipped.push((entry.phase, "no time was left"));
+            return None;
+        };
+        let at_least = Nanos((length.0 / 2).max(least.min(length.0)));
+        let half_width = self.question.precision.half_width();
+        Some(self.job(entry, load, at_least, length, half_width))
+    }
+
+    fn job(&mut self, entry: Entry, load: u32, at_least: Nanos, at_most: Nanos, half_width: f64) -> Job {
+        let before = self.before();
+        self.number += 1;
+        let (length, number, total) = match entry.phase {
+            Phase::SampleFirst | Phase::SampleAgain => {
+                let operations = self.sample_operations(load, at_most);
+                (Length::Sample { operations, at_most }, 1 << 32, at_most.0)
+            }
+            _ => {
+                let total = before.0 + at_most.0 + self.planner.slot.0;
+                (Length::Window { before, length: at_most }, self.number, total)
+            }
+        };
+        self.pending = Some(Pending {
+            phase: entry.phase,
+            kind: entry.kind,
+            load,
+            began: self.spent,
+            planned: Nanos(total),
+        });
+        debug_assert!(self.spent.0 + total <= self.question.budget().0);
+        Job {
+            phase: entry.phase,
+            name: entry.phase.run_name(load),
+            purpose: match entry.kind {
+                Kind::Search => Purpose::Exploring,
+                Kind::Point(_) => Purpose::Headline,
+                Kind::Check => Purpose::Check,
+            },
+            load: entry.phase.load(load),
+            plan: self.planner.plan(entry.phase, load, length, number),
+            rule: Rule { half_width, before, at_least, at_most, slot: self.planner.slot },
+        }
+    }
+
+    /// Half of what the disk can read in the time given, so that both readings end by themselves; the same for both.
+    fn sample_operations(&self, load: u32, at_most: Nanos) -> u64 {
+        let seen = self.seen.get(&Phase::SmallReads);
+        let rate = seen.and_then(|seen| seen.iter().rfind(|s| s.load == load)).map_or(100.0, |s| s.rate);
+        let point = self.question.point().min(at_most);
+        ((rate * point.seconds() / 2.0) as u64).max(u64::from(load))
+    }
+}
+
+/// A load at which nothing completed.
+fn nothing(load: u32, at_seconds: f64) -> Seen {
+    Seen {
+        load,
+        at_seconds,
+        rate: 0.0,
+        rate_half_width: 0.0,
+        latency_ns: None,
+        latency_half_width_ns: 0.0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Model, question};
+    use crate::plan::tests::planner;
+    use crate::search::Ended;
+    use proptest::prelude::*;
+
+    /// Runs a whole calibration on a model; answers it, the runs and the time that was spent.
+    fn calibrate(model: &Model, question: Question) -> (Calibration, Vec<Run>, Nanos) {
+        let mut calibration = Calibration::new(question, planner());
+        let (mut spent, mut runs) = (Nanos(0), Vec::<Run>::new());
+        loop {
+            let Step::Run(job) = calibration.next(spent, runs.last()) else { break };
+            let run = model.execute(&job, spent);
+            spent = Nanos(spent.0 + run.length_ns + model.overhead_ns);
+            runs.push(run);
+        }
+        (calibration, runs, spent)
+    }
+
+    #[test]
+    fn a_minute_finds_the_ways_of_any_device_exactly() {
+        for ways in [1, 8, 32, 256] {
+            let (calibration, runs, _) = calibrate(&Model::new(ways), question(60));
+            let found = calibration.found(Phase::SmallReads);
+            assert_eq!(found, Some(Found { load: ways, ended: Ended::Saturated }), "{ways}");
+            let headline = runs
+                .iter()
+                .rfind(|r| r.purpose == Purpose::Headline && r.name == Phase::SmallReads.run_name(ways))
+                .unwrap();
+            let observed = Observed::of(headline, true).unwrap();
+            assert_eq!(observed.rate, f64::from(ways) * 10_000.0);
+            assert!(calibration.notes().is_empty(), "{:?}", calibration.notes());
+        }
+    }
+
+    #[test]
+    fn the_number_of_disks_leaves_the_answer_as_it_is() {
+        for disks in [1, 3, 28, 100] {
+            let (calibration, ..) = calibrate(&Model::new(24), Question { disks, ..question(60) });
+            assert_eq!(calibration.found(Phase::SmallReads).unwrap().load, 24);
+        }
+    }
+
+    #[test]
+    fn exploring_points_last_a_second_and_all_phases_have_their_figure() {
+        let model = Model { noise: 0.95, ..Model::new(8) };
+        let (_, runs, spent) = calibrate(&model, question(60));
+        assert!(spent.seconds() > 40.0, "{spent}");
+        for run in runs.iter().filter(|r| r.purpose == Purpose::Exploring) {
+            assert!(run.length_ns >= 1_000_000_000, "{}", run.name);
+        }
+        for phase in Phase::ALL {
+            let there = runs.iter().any(|r| Phase::of_run(&r.name) == Some(phase) && r.purpose != Purpose::Exploring);
+            assert_eq!(there, !matches!(phase, Phase::Mixed | Phase::Sustained), "{phase:?}");
+        }
+        let of = |group: &[Phase]| -> f64 {
+            let of = |r: &&Run| Phase::of_run(&r.name).is_some_and(|p| group.contains(&p));
+            runs.iter().filter(of).map(|r| r.length_ns as f64 / 1e9).sum()
+        };
+        let small = of(&[Phase::SmallReads, Phase::EighthReads]);
+        assert!((10.0..26.0).contains(&small), "{small}");
+    }
+
+    #[test]
+    fn reading_only_writes_nothing() {
+        let (_, runs, _) = calibrate(&Model::new(8), Question { read_only: true, ..question(60) });
+        assert!(runs.iter().all(|r| !Phase::of_run(&r.name).unwrap().writes()));
+    }
+
+    #[test]
+    fn strict_lengthens_the_budget_and_says_by_how_much() {
+        let strict = Question { precision: Precision::Strict, ..question(60) };
+        assert_eq!(
+            strict.stretched().unwrap(),
+            "+-2 % needs more time: the budget is 4 min instead of 60 s"
+        );
+        assert_eq!(question(60).stretched(), None);
+    }
+
+    #[test]
+    fn the_dry_run_names_every_step() {
+        let lines = Calibration::new(question(60), planner()).describe();
+        assert_eq!(lines.len(), 21);
+        assert!(lines[0].starts_with("small reads: search the best load, points of 1 s, about "), "{}", lines[0]);
+    }
+
+    #[test]
+    fn a_run_that_could_not_be_made_is_left_out_and_the_rest_goes_on() {
+        let mut calibration = Calibration::new(question(60), planner());
+        let mut steps = 0;
+        while let Step::Run(_) = calibration.next(Nanos(0), None) {
+            steps += 1;
+            assert!(steps < 100);
+        }
+        assert!(!calibration.notes().is_empty());
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
+        #[test]
+        fn the_budget_is_never_exceeded(
+            seconds in 5u64..600, ways in 1u32..300, overhead_ms in 0u64..50, noise in 0.0f64..0.5, read_only: bool,
+        ) {
+            let model = Model { noise, overhead_ns: overhead_ms * 1_000_000, ..Model::new(ways) };
+            let question = Question { read_only, mixed: !read_only, ..question(seconds) };
+            let (calibration, runs, spent) = calibrate(&model, question);
+            prop_assert!(spent <= question.budget(), "{spent} of {}", question.budget());
+            prop_assert!(!runs.is_empty());
+            prop_assert!(calibration.found(Phase::SmallReads).is_some());
+        }
+    }
+}
