@@ -17,6 +17,8 @@
 //! | [`verdict`] | whether the figures can be believed |
 //! | [`sustain`] | when a held load changed |
 
+pub mod bound;
+pub mod figures;
 #[cfg(test)]
 mod model;
 pub mod observe;
@@ -25,3 +27,4 @@ pub mod plan;
 pub mod schedule;
 pub mod search;
 pub mod stopper;
+pub mod sustain;

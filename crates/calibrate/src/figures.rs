@@ -1,0 +1,424 @@
+//! What all runs of a calibration say together: the record's figures and curves. A function of the stored runs, so that
+//! an old record can be judged again.
+
+use crate::bound::{Surroundings, Tried, bound, grown};
+use crate::observe::{CONFIDENCE, Observed};
+use crate::phase::{Phase, Precision};
+use fathom_record::{
+    Bound, Curve, CurvePoint, Figure, FigureName, Load, Note, Purpose, Run, Unit, VerdictState,
+};
+use fathom_spec::{LatencyLimit, MIB};
+use fathom_stats::{Measured, Point, compare, power_knee};
+use std::collections::BTreeMap;
+
+/// What the user wants to see measured at least.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Expect {
+    /// Small random reads a second.
+    pub iops: Option<f64>,
+    /// Large reads, 2^20 bytes a second.
+    pub mbps: Option<f64>,
+}
+
+/// What the judging of runs needs beside them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Frame {
+    /// The most latency tolerated for small I/Os.
+    pub limit: LatencyLimit,
+    /// What the headline points were to reach.
+    pub precision: Precision,
+    /// What is known of the way to the device.
+    pub around: Surroundings,
+    /// What the user wants at least.
+    pub expect: Expect,
+}
+
+/// What was made of the runs.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Summary {
+    /// The figures.
+    pub figures: BTreeMap<FigureName, Figure>,
+    /// Throughput and latency over load.
+    pub curves: Vec<Curve>,
+    /// Differences and shortfalls worth a sentence.
+    pub notes: Vec<Note>,
+}
+
+/// One run, read.
+struct Read<'a> {
+    index: usize,
+    run: &'a Run,
+    phase: Phase,
+    load: u32,
+    observed: Observed,
+}
+
+/// Judges the runs of a calibration. Runs with other names (a layout) are passed over.
+pub fn summarize(runs: &[Run], frame: &Frame) -> Summary {
+    let all: Vec<Read> = runs.iter().enumerate().filter_map(|(index, run)| Read::of(index, run)).collect();
+    let mut made = Maker { all: &all, frame, summary: Summary::default() };
+    made.small_reads();
+    made.large_reads();
+    made.writes();
+    made.cache_below();
+    made.sustained();
+    made.curves();
+    made.expectations();
+    made.summary
+}
+
+impl<'a> Read<'a> {
+    fn of(index: usize, run: &'a Run) -> Option<Read<'a>> {
+        let phase = Phase::of_run(&run.name)?;
+        let observed = Observed::of(run, run.purpose != Purpose::Exploring)?;
+        Some(Read { index, run, phase, load: phase.count(run.load), observed })
+    }
+}
+
+struct Maker<'a> {
+    all: &'a [Read<'a>],
+    frame: &'a Frame,
+    summary: Summary,
+}
+
+impl Maker<'_> {
+    fn of(&self, phase: Phase) -> impl Iterator<Item = &Read<'_>> {
+        self.all.iter().filter(move |read| read.phase == phase)
+    }
+
+    fn limit(&self, phase: Phase) -> Option<&LatencyLimit> {
+        matches!(phase, Phase::SmallReads | Phase::Mixed | Phase::EighthReads).then_some(&self.frame.limit)
+    }
+
+    fn over(&self, read: &Read) -> bool {
+        let value = self.limit(read.phase).and_then(|limit| {
+            read.observed.statistic(limit.of).map(|value| value.0 > limit.at_most.0 as f64)
+        });
+        value.unwrap_or(false)
+    }
+
+    /// The run on which a phase's figure rests: its headline point of the greatest load, else the best of the exploring ones.
+    fn best(&self, phase: Phase) -> Option<&Read<'_>> {
+        let headline = self.of(phase).filter(|r| r.run.purpose != Purpose::Exploring).max_by_key(|r| r.load);
+        let searched = self.of(phase).filter(|r| r.run.purpose == Purpose::Exploring && r.load > 1 && !self.over(r));
+        let explored = || {
+            let within = self.of(phase).filter(|r| !self.over(r));
+            within.max_by(|a, b| a.observed.rate.total_cmp(&b.observed.rate)).or(self.of(phase).next())
+        };
+        match headline {
+            // Interrupted between the unloaded point and the best one.
+            Some(read) if read.load == 1 && phase == Phase::SmallReads => {
+                let better = read.observed.rate * 1.05;
+                let beaten = searched.into_iter().any(|r| r.observed.rate > better);
+                if beaten { explored() } else { Some(read) }
+            }
+            Some(read) => Some(read),
+            None => explored(),
+        }
+    }
+
+    fn bound(&self, read: &Read) -> Bound {
+        let siblings = |phase| match phase {
+            Phase::LargeAll => vec![Phase::LargeAll, Phase::LargeOne],
+            other => vec![other],
+        };
+        let tried: Vec<Tried> = siblings(read.phase)
+            .into_iter()
+            .flat_map(|phase| self.of(phase))
+            .map(|r| Tried { load: r.load, rate: r.observed.rate, over: self.over(r) })
+            .collect();
+        bound(read.phase, read.run, &read.observed, &tried, self.limit(read.phase), &self.frame.around)
+    }
+
+    /// A throughput with everything beside it. `scale`: units per operation.
+    fn throughput(&self, read: &Read, unit: Unit, scale: f64) -> Figure {
+        let half_width = read.observed.rate_half_width().map(|half| half * scale);
+        let relative = read.observed.rate_estimate.map_or(f64::INFINITY, |e| e.relative());
+        let exploring = read.run.purpose == Purpose::Exploring;
+        let converged = !exploring && relative <= self.frame.precision.half_width();
+        let note = match (exploring, converged) {
+            (true, _) => Some("rests on an exploring point: the time ran out before a longer one".to_owned()),
+            (_, true) => None,
+            (_, false) if relative.is_finite() => {
+                Some(format!("did not converge: +-{:.1} %", relative * 100.0))
+            }
+            _ => Some("did not converge: too short for an error".to_owned()),
+        };
+        Figure {
+            value: read.observed.rate * scale,
+            half_width,
+            confidence: CONFIDENCE,
+            unit,
+            converged,
+            load: Some(read.run.load),
+            latency: Some(read.observed.figures(self.limit(read.phase))),
+            bound: Some(self.bound(read)),
+            run: Some(read.index),
+            note,
+        }
+    }
+
+    fn iops(&mut self, name: FigureName, phase: Phase) {
+        if let Some(figure) = self.best(phase).map(|read| self.throughput(read, Unit::PerSecond, 1.0)) {
+            self.summary.figures.insert(name, figure);
+        }
+    }
+
+    fn mbps(&mut self, name: FigureName, phase: Phase) {
+        let figure = self.best(phase).map(|read| {
+            let each = read.observed.sum.bytes as f64 / read.observed.sum.operations.max(1) as f64;
+            self.throughput(read, Unit::MebibytesPerSecond, each / MIB as f64)
+        });
+        if let Some(figure) = figure {
+            self.summary.figures.insert(name, figure);
+        }
+    }
+
+    fn latency(&self, read: &Read) -> Figure {
+        let estimate = read.observed.mean_latency;
+        let throttled = self.throttled(read.phase) && read.observed.two_groups();
+        Figure {
+            value: read.observed.mean_ns().unwrap_or(0.0),
+            half_width: estimate.map(|e| e.half_width),
+            confidence: CONFIDENCE,
+            unit: Unit::Nanoseconds,
+            converged: estimate.is_some_and(|e| e.relative() <= self.frame.precision.half_width()),
+            load: Some(read.run.load),
+            latency: Some(read.observed.figures(self.limit(read.phase))),
+            bound: None,
+            run: Some(read.index),
+            note: throttled.then(|| {
+                "our control group lets I/Os through in bursts of 100 ms: the mean is honest, the median is not"
+                    .to_owned()
+            }),
+        }
+    }
+
+    fn throttled(&self, phase: Phase) -> bool {
+        let around = &self.frame.around;
+        match phase.writes() {
+            true => around.write_iops_limit.or(around.write_bytes_per_second_limit).is_some(),
+            false => around.read_iops_limit.or(around.read_bytes_per_second_limit).is_some(),
+        }
+    }
+
+    fn small_reads(&mut self) {
+        self.iops(FigureName::MaxIops, Phase::SmallReads);
+        self.iops(FigureName::EighthIops, Phase::EighthReads);
+        self.iops(FigureName::Iops, Phase::Mixed);
+        let latency = self.best(Phase::SmallReads).map(|read| self.latency(read));
+        let unloaded = {
+            let one = |exploring| {
+                let at_one = self.of(Phase::SmallReads).filter(|r| r.load == 1);
+                at_one.filter(|r| (r.run.purpose == Purpose::Exploring) == exploring).last()
+            };
+            one(false).or(one(true)).map(|read| self.latency(read))
+        };
+        let figures = [(FigureName::Latency, latency), (FigureName::UnloadedLatency, unloaded)];
+        for (name, figure) in figures.into_iter().filter_map(|(name, figure)| Some((name, figure?))) {
+            self.summary.figures.insert(name, figure);
+        }
+        self.eighth();
+    }
+
+    /// Is an eighth of the working set faster than all of it, by more than noise?
+    fn eighth(&mut self) {
+        let (Some(whole), Some(part)) = (self.best(Phase::SmallReads), self.best(Phase::EighthReads)) else { return };
+        let (Some(all), Some(eighth)) = (whole.observed.rate_estimate, part.observed.rate_estimate) else { return };
+        let compared = compare(&Measured::from(&eighth), &Measured::from(&all), CONFIDENCE);
+        if !compared.larger_than_noise || (compared.ratio - 1.0).abs() < 0.02 {
+            return;
+        }
+        let percent = (compared.ratio - 1.0) * 100.0;
+        let text = format!(
+            "an eighth of the working set gives {:.0} IOPS, {percent:+.0} % against the whole of it",
+            part.observed.rate
+        );
+        let hint = match percent > 0.0 {
+            true => "the answer depends on the size that is read: measure with --size as large as the database",
+            false => "unusual: the part at the start of the working set is slower than the rest",
+        };
+        if let Some(figure) = self.summary.figures.get_mut(&FigureName::EighthIops) {
+            figure.note = Some(text.clone());
+        }
+        self.summary.notes.push(Note { text, hint: Some(hint.to_owned()) });
+    }
+
+    fn large_reads(&mut self) {
+        self.mbps(FigureName::MaxPmbps, Phase::LargeOne);
+        self.mbps(FigureName::MaxMbps, Phase::LargeAll);
+        self.mbps(FigureName::RandomReadMbps, Phase::LargeAll);
+        self.mbps(FigureName::SequentialReadMbps, Phase::Streams);
+    }
+
+    fn writes(&mut self) {
+        self.iops(FigureName::CommitsPerSecond, Phase::CommitFdatasync);
+        self.iops(FigureName::CommitsDsync, Phase::CommitDsync);
+        self.iops(FigureName::CommitsFsync, Phase::CommitFsync);
+        self.iops(FigureName::RandomWriteIops, Phase::RandomWrites);
+        self.mbps(FigureName::SequentialWriteMbps, Phase::SequentialWrites);
+        for (name, writers) in [(FigureName::GroupCommits4, 4), (FigureName::GroupCommits16, 16)] {
+            let read = self.of(Phase::GroupCommit).filter(|r| r.load == writers).last();
+            if let Some(figure) = read.map(|read| self.throughput(read, Unit::PerSecond, 1.0)) {
+                self.summary.figures.insert(name, figure);
+            }
+        }
+        let per_commit = self.best(Phase::CommitFdatasync).and_then(|read| {
+            let commits: u64 = read.run.workers.iter().flat_map(|w| &w.counts).map(|c| c.1.operations).sum();
+            let writes = grown(read.run, "disk ", "writes")?;
+            (commits > 0).then(|| ratio(writes as f64 / commits as f64, read))
+        });
+        if let Some(figure) = per_commit {
+            self.summary.figures.insert(FigureName::DeviceWritesPerCommit, figure);
+        }
+    }
+
+    fn cache_below(&mut self) {
+        let (Some(first), Some(again)) = (self.best(Phase::SampleFirst), self.best(Phase::SampleAgain)) else { return };
+        if let Some(share) = cached_share(&first.observed, &again.observed) {
+            let figure = ratio(share, again);
+            self.summary.figures.insert(FigureName::CachedBelow, figure);
+        }
+    }
+
+    fn sustained(&mut self) {
+        let Some(read) = self.of(Phase::Sustained).last() else { return };
+        let held = crate::sustain::judge(&read.observed);
+        let mut figure = ratio(held.share_at_end, read);
+        figure.note = held.changes.first().map(|change| change.to_string());
+        self.summary.notes.extend(held.changes.iter().map(|c| Note { text: c.to_string(), hint: None }));
+        self.summary.figures.insert(FigureName::SustainedShare, figure);
+    }
+
+    fn curves(&mut self) {
+        for phase in Phase::ALL {
+            let Some(name) = phase.curve() else { continue };
+            let mut best_of: BTreeMap<u32, &Read> = BTreeMap::new();
+            // What one process read at one outstanding belongs to the curve of all.
+            let one = (phase == Phase::LargeAll).then(|| self.of(Phase::LargeOne).find(|r| r.load == 1)).flatten();
+            let single = (phase == Phase::GroupCommit).then(|| self.best(Phase::CommitFdatasync)).flatten();
+            for read in one.into_iter().chain(single).chain(self.of(phase)) {
+                let worth = |r: &Read| r.run.purpose != Purpose::Exploring;
+                if best_of.get(&read.load).is_none_or(|held| worth(read) || !worth(held)) {
+                    best_of.insert(read.load, read);
+                }
+            }
+            if best_of.is_empty() {
+                continue;
+            }
+            let points: Vec<CurvePoint> = best_of.values().map(|read| self.point(read, phase)).collect();
+            let knee = knee(&points, phase);
+            if let (Phase::SmallReads, Some(read)) = (phase, knee.and_then(|k| best_of.values().nth(k))) {
+                let figure = self.throughput(read, Unit::PerSecond, 1.0);
+                let figure = Figure { bound: None, note: None, ..figure };
+                self.summary.figures.insert(FigureName::KneeIops, figure);
+            }
+            self.summary.curves.push(Curve { name, points, knee });
+        }
+    }
+
+    fn point(&self, read: &Read, phase: Phase) -> CurvePoint {
+        CurvePoint {
+            load: phase.load(read.load),
+            iops: read.observed.rate,
+            iops_half_width: read.observed.rate_half_width(),
+            mbps: read.observed.bytes_per_second / MIB as f64,
+            latency: read.observed.figures(self.limit(phase)),
+            exploring: read.run.purpose == Purpose::Exploring,
+            run: Some(read.index),
+        }
+    }
+
+    fn expectations(&mut self) {
+        let Expect { iops, mbps } = self.frame.expect;
+        for (name, label, wanted) in
+            [(FigureName::MaxIops, "max_iops", iops), (FigureName::MaxMbps, "max_mbps", mbps)]
+        {
+            let (Some(wanted), Some(figure)) = (wanted, self.summary.figures.get(&name)) else { continue };
+            if let Some(text) = shortfall(label, figure, wanted) {
+                let hint = figure.bound.as_ref().map(|b| format!("what bounds it: {}", b.because));
+                self.summary.notes.push(Note { text, hint });
+            }
+        }
+    }
+}
+
+/// What is missing to what the user expected, in a sentence; `None` when the expectation lies in the interval or below.
+pub fn shortfall(label: &str, figure: &Figure, wanted: f64) -> Option<String> {
+    let high = figure.value + figure.half_width.unwrap_or(0.0);
+    (high < wanted).then(|| {
+        let missing = 100.0 * (1.0 - figure.value / wanted);
+        format!("{label} = {:.0} is {missing:.0} % short of the {wanted:.0} expected", figure.value)
+    })
+}
+
+/// The share of a sample's I/Os that a cache answered when it was read again: those under half the first touch's median,
+/// less the share that was that fast at first touch already, of what was not.
+pub fn cached_share(first: &Observed, again: &Observed) -> Option<f64> {
+    let half = first.latency.quantile_ns(0.5)? / 2;
+    let fast = |observed: &Observed| observed.share_over(half).map(|over| 1.0 - over);
+    let (before, after) = (fast(first)?, fast(again)?);
+    (before < 1.0).then(|| ((after - before) / (1.0 - before)).clamp(0.0, 1.0))
+}
+
+/// The point where throughput stops paying for latency: greatest power (throughput over latency).
+fn knee(points: &[CurvePoint], phase: Phase) -> Option<usize> {
+    let points: Vec<Point> = points
+        .iter()
+        .map(|p| Point {
+            load: f64::from(phase.count(p.load)),
+            throughput: p.iops,
+            latency: p.latency.mean_ns,
+        })
+        .collect();
+    power_knee(&points)
+}
+
+fn ratio(value: f64, read: &Read) -> Figure {
+    Figure {
+        value,
+        half_width: None,
+        confidence: CONFIDENCE,
+        unit: Unit::Ratio,
+        converged: true,
+        load: Some(read.run.load),
+        latency: None,
+        bound: None,
+        run: Some(read.index),
+        note: None,
+    }
+}
+
+/// The three lines of CALIBRATE_IO, to be grepped; whole numbers but for the latency in ms. `-` where there is none.
+pub fn oracle_lines(summary: &BTreeMap<FigureName, Figure>) -> [String; 3] {
+    let value = |name| summary.get(&name).map(|figure: &Figure| figure.value);
+    let whole = |name| value(name).map_or("-".to_owned(), |v| format!("{v:.0}"));
+    let latency = value(FigureName::Latency).map_or("-".to_owned(), |ns| format!("{:.3}", ns / 1e6));
+    [
+        format!("max_iops = {}", whole(FigureName::MaxIops)),
+        format!("latency  = {latency}"),
+        format!("max_mbps = {}", whole(FigureName::MaxMbps)),
+    ]
+}
+
+/// Host or storage? The white paper's question, answered from what bounds the figures.
+pub fn host_or_storage(summary: &BTreeMap<FigureName, Figure>, verdict: VerdictState) -> Option<String> {
+    use fathom_record::BoundBy::*;
+    let by = summary.get(&FigureName::MaxIops)?.bound.as_ref()?.by;
+    let answer = match by {
+        Device => "the storage bounds small reads",
+        HostCpu => "this host's CPUs bound small reads, the storage could give more",
+        Link => "the link between host and storage bounds small reads",
+        Cgroup => "this host's own limit bounds small reads, the storage could give more",
+        Queue => "the number of requests bounds small reads, the storage could give more",
+        LatencyLimit => "the tolerated latency bounds small reads, the storage could give more",
+        Others => "other users of the disk bound small reads",
+        Unknown => return None,
+    };
+    (verdict != VerdictState::NotBelievable).then(|| answer.to_owned())
+}
+
+/// The load at which a figure stands, as one number.
+pub fn load_of(figure: &Figure) -> Option<u32> {
+    figure.load.map(|Load { small, large }| small.max(large))
+}
