@@ -28,3 +28,4 @@ pub mod schedule;
 pub mod search;
 pub mod stopper;
 pub mod sustain;
+pub mod verdict;
