@@ -92,7 +92,9 @@ pub fn bound(
     }
     if tried.iter().any(|t| t.load > load) || !around.unknown.is_empty() {
         return match around.unknown.as_slice() {
-            [] => say(BoundBy::Device, "more load gave no more, and nothing before the device was full".into()),
+            [] => {
+                say(BoundBy::Device, "more load gave no more, and nothing before the device was full".into())
+            }
             unknown => say(
                 BoundBy::Unknown,
                 format!("perhaps the device: it could not be checked: {}", unknown.join(", ")),
@@ -112,7 +114,10 @@ fn by_limit(load: u32, observed: &Observed, tried: &[Tried], limit: Option<&Late
         return Some(format!("one outstanding is already over the limit ({limit})"));
     }
     let above = tried.iter().filter(|t| t.load > load);
-    let more = above.clone().filter(|t| t.over && t.rate > observed.rate * WOULD_GIVE_MORE).min_by_key(|t| t.load)?;
+    let more = above
+        .clone()
+        .filter(|t| t.over && t.rate > observed.rate * WOULD_GIVE_MORE)
+        .min_by_key(|t| t.load)?;
     let also_within = above.clone().any(|t| !t.over && t.load >= more.load);
     (!also_within).then(|| {
         format!("{} outstanding gave {:.0} IOPS, but over the limit ({limit})", more.load, more.rate)
@@ -142,9 +147,8 @@ fn by_cpu(run: &Run, around: &Surroundings) -> Option<String> {
         return Some(format!("the host's CPUs were {:.0} % busy", busy * 100.0));
     }
     let workers = run.workers.len() as f64;
-    (workers > 0.0 && used >= WORKER_BUSY * workers).then(|| {
-        format!("each worker computed for {:.0} % of its time", 100.0 * used / workers)
-    })
+    (workers > 0.0 && used >= WORKER_BUSY * workers)
+        .then(|| format!("each worker computed for {:.0} % of its time", 100.0 * used / workers))
 }
 
 /// By how much a counter of this kind grew from the first to the last sample, summed over all owners with this prefix.

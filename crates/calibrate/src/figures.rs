@@ -100,7 +100,8 @@ impl Maker<'_> {
     /// The run on which a phase's figure rests: its headline point of the greatest load, else the best of the exploring ones.
     fn best(&self, phase: Phase) -> Option<&Read<'_>> {
         let headline = self.of(phase).filter(|r| r.run.purpose != Purpose::Exploring).max_by_key(|r| r.load);
-        let searched = self.of(phase).filter(|r| r.run.purpose == Purpose::Exploring && r.load > 1 && !self.over(r));
+        let searched =
+            self.of(phase).filter(|r| r.run.purpose == Purpose::Exploring && r.load > 1 && !self.over(r));
         let explored = || {
             let within = self.of(phase).filter(|r| !self.over(r));
             within.max_by(|a, b| a.observed.rate.total_cmp(&b.observed.rate)).or(self.of(phase).next())
@@ -119,7 +120,7 @@ impl Maker<'_> {
 
     fn bound(&self, read: &Read) -> Bound {
         let siblings = |phase| match phase {
-            Phase::LargeAll => vec![Phase::LargeAll, Phase::LargeOne],
+            Phase::LargeOne => vec![Phase::LargeOne, Phase::LargeAll],
             other => vec![other],
         };
         let tried: Vec<Tried> = siblings(read.phase)
@@ -223,8 +224,12 @@ impl Maker<'_> {
 
     /// Is an eighth of the working set faster than all of it, by more than noise?
     fn eighth(&mut self) {
-        let (Some(whole), Some(part)) = (self.best(Phase::SmallReads), self.best(Phase::EighthReads)) else { return };
-        let (Some(all), Some(eighth)) = (whole.observed.rate_estimate, part.observed.rate_estimate) else { return };
+        let (Some(whole), Some(part)) = (self.best(Phase::SmallReads), self.best(Phase::EighthReads)) else {
+            return;
+        };
+        let (Some(all), Some(eighth)) = (whole.observed.rate_estimate, part.observed.rate_estimate) else {
+            return;
+        };
         let compared = compare(&Measured::from(&eighth), &Measured::from(&all), CONFIDENCE);
         if !compared.larger_than_noise || (compared.ratio - 1.0).abs() < 0.02 {
             return;
@@ -235,7 +240,9 @@ impl Maker<'_> {
             part.observed.rate
         );
         let hint = match percent > 0.0 {
-            true => "the answer depends on the size that is read: measure with --size as large as the database",
+            true => {
+                "the answer depends on the size that is read: measure with --size as large as the database"
+            }
             false => "unusual: the part at the start of the working set is slower than the rest",
         };
         if let Some(figure) = self.summary.figures.get_mut(&FigureName::EighthIops) {
@@ -274,7 +281,10 @@ impl Maker<'_> {
     }
 
     fn cache_below(&mut self) {
-        let (Some(first), Some(again)) = (self.best(Phase::SampleFirst), self.best(Phase::SampleAgain)) else { return };
+        let (Some(first), Some(again)) = (self.best(Phase::SampleFirst), self.best(Phase::SampleAgain))
+        else {
+            return;
+        };
         if let Some(share) = cached_share(&first.observed, &again.observed) {
             let figure = ratio(share, again);
             self.summary.figures.insert(FigureName::CachedBelow, figure);
@@ -294,10 +304,8 @@ impl Maker<'_> {
         for phase in Phase::ALL {
             let Some(name) = phase.curve() else { continue };
             let mut best_of: BTreeMap<u32, &Read> = BTreeMap::new();
-            // What one process read at one outstanding belongs to the curve of all.
-            let one = (phase == Phase::LargeAll).then(|| self.of(Phase::LargeOne).find(|r| r.load == 1)).flatten();
             let single = (phase == Phase::GroupCommit).then(|| self.best(Phase::CommitFdatasync)).flatten();
-            for read in one.into_iter().chain(single).chain(self.of(phase)) {
+            for read in single.into_iter().chain(self.of(phase)) {
                 let worth = |r: &Read| r.run.purpose != Purpose::Exploring;
                 if best_of.get(&read.load).is_none_or(|held| worth(read) || !worth(held)) {
                     best_of.insert(read.load, read);
@@ -424,155 +432,4 @@ pub fn load_of(figure: &Figure) -> Option<u32> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::model::{Model, question};
-    use crate::plan::tests::planner;
-    use crate::schedule::{Calibration, Question, Step};
-    use crate::verdict::Evidence;
-    use fathom_record::{BoundBy, Sample};
-    use fathom_spec::Nanos;
-
-    fn runs(model: &Model, question: Question) -> Vec<Run> {
-        let mut calibration = Calibration::new(question, planner());
-        let (mut spent, mut runs) = (Nanos(0), Vec::<Run>::new());
-        while let Step::Run(job) = calibration.next(spent, runs.last()) {
-            let run = model.execute(&job, spent);
-            spent = Nanos(spent.0 + run.length_ns + model.overhead_ns);
-            runs.push(run);
-        }
-        runs
-    }
-
-    fn frame() -> Frame {
-        Frame {
-            limit: question(60).limit,
-            precision: Precision::Fast,
-            around: Surroundings {
-                simulated: true,
-                small_most: Some(1024),
-                large_most: Some(64),
-                ..Default::default()
-            },
-            expect: Expect::default(),
-        }
-    }
-
-    #[test]
-    fn a_device_of_eight_ways_has_the_figures_of_its_formula() {
-        let runs = runs(&Model::new(8), question(60));
-        let Summary { figures, curves, notes } = summarize(&runs, &frame());
-        let value = |name| figures[&name].value;
-        assert_eq!(value(FigureName::MaxIops), 80_000.0);
-        assert_eq!(value(FigureName::Latency), 100_000.0);
-        assert_eq!(value(FigureName::UnloadedLatency), 100_000.0);
-        assert_eq!(load_of(&figures[&FigureName::UnloadedLatency]), Some(1));
-        assert_eq!((value(FigureName::KneeIops), load_of(&figures[&FigureName::KneeIops])), (80_000.0, Some(8)));
-        assert_eq!(value(FigureName::EighthIops), 80_000.0);
-        // 16 pieces of 64 KiB of 100 us each, eight at a time.
-        assert_eq!(value(FigureName::MaxMbps), 5_000.0);
-        assert_eq!(value(FigureName::MaxPmbps), 5_000.0);
-        assert_eq!(value(FigureName::GroupCommits16), 80_000.0);
-        assert_eq!(value(FigureName::CachedBelow), 0.0);
-        assert_eq!(figures[&FigureName::MaxIops].bound.as_ref().unwrap().by, BoundBy::Device);
-        assert!(figures[&FigureName::MaxIops].converged);
-        assert!(notes.is_empty(), "{notes:?}");
-        assert_eq!(curves.len(), 7);
-        assert_eq!(oracle_lines(&figures), ["max_iops = 80000", "latency  = 0.100", "max_mbps = 5000"]);
-    }
-
-    #[test]
-    fn a_latency_limit_that_holds_the_load_is_named() {
-        let question = Question { limit: "50us".parse().unwrap(), ..question(60) };
-        let runs = runs(&Model::new(8), question);
-        let summary = summarize(&runs, &Frame { limit: question.limit, ..frame() });
-        let figure = &summary.figures[&FigureName::MaxIops];
-        assert_eq!((load_of(figure), figure.value), (Some(1), 10_000.0));
-        assert_eq!(figure.bound.as_ref().unwrap().by, BoundBy::LatencyLimit);
-        assert_eq!(figure.latency.as_ref().unwrap().over_limit, Some(1.0));
-    }
-
-    #[test]
-    fn a_control_groups_limit_is_found_to_be_the_bound_and_is_met_exactly() {
-        for limit in [500.0, 5_000.0, 20_000.0] {
-            let runs = runs(&Model { throttle: limit, ..Model::new(8) }, question(60));
-            let mut frame = frame();
-            frame.around.read_iops_limit = Some(limit);
-            let figure = summarize(&runs, &frame).figures[&FigureName::MaxIops].clone();
-            assert_eq!(figure.value, limit);
-            assert_eq!(figure.bound.unwrap().by, BoundBy::Cgroup);
-        }
-    }
-
-    #[test]
-    fn a_sample_that_is_faster_when_read_again_came_from_a_cache() {
-        let runs = runs(&Model { again: 10, ..Model::new(8) }, question(60));
-        let summary = summarize(&runs, &frame());
-        assert_eq!(summary.figures[&FigureName::CachedBelow].value, 1.0);
-        let evidence = Evidence::of_runs(&runs, Precision::Fast);
-        assert_eq!((evidence.cached_again, evidence.faster_than_flash), (Some(1.0), Some(0.0)));
-    }
-
-    #[test]
-    fn what_is_expected_and_not_reached_is_said() {
-        let runs = runs(&Model::new(8), question(60));
-        let expect = Expect { iops: Some(100_000.0), mbps: Some(4_000.0) };
-        let summary = summarize(&runs, &Frame { expect, ..frame() });
-        let texts: Vec<&str> = summary.notes.iter().map(|n| n.text.as_str()).collect();
-        assert_eq!(texts, ["max_iops = 80000 is 20 % short of the 100000 expected"]);
-    }
-
-    #[test]
-    fn a_calibration_cut_short_shows_what_it_has() {
-        let mut runs = runs(&Model::new(8), question(60));
-        runs.truncate(4);
-        let figure = summarize(&runs, &frame()).figures[&FigureName::MaxIops].clone();
-        assert_eq!((figure.value, figure.converged), (80_000.0, false));
-        assert!(figure.note.unwrap().starts_with("rests on an exploring point"));
-    }
-
-    #[test]
-    fn writes_of_the_device_are_counted_for_each_commit() {
-        let mut runs = runs(&Model::new(8), question(60));
-        let run = runs.iter_mut().find(|r| Phase::of_run(&r.name) == Some(Phase::CommitFdatasync)).unwrap();
-        let commits = run.workers[0].counts[0].1.operations;
-        for (at_ns, value) in [(0, 7), (run.length_ns, 7 + 3 * commits)] {
-            run.samples.push(Sample { at_ns, of: "disk vdb".into(), name: "writes".into(), value });
-        }
-        assert_eq!(summarize(&runs, &frame()).figures[&FigureName::DeviceWritesPerCommit].value, 3.0);
-    }
-
-    #[test]
-    fn percentiles_with_too_few_samples_behind_them_say_why() {
-        let mut runs = runs(&Model { service_ns: 10_000_000, ..Model::new(1) }, question(5));
-        runs.truncate(1);
-        let summary = summarize(&runs, &frame());
-        let latency = summary.figures[&FigureName::MaxIops].latency.clone().unwrap();
-        let last = latency.percentiles.last().unwrap();
-        assert_eq!((last.quantile, last.value_ns), (0.999, None));
-        assert!(last.why.as_ref().unwrap().starts_with("needs 10000 effective samples, has "), "{last:?}");
-    }
-
-    #[test]
-    fn a_sustained_load_names_the_moment_at_which_it_changed() {
-        let mut runs = runs(&Model::new(8), question(60));
-        let mut held = runs.remove(0);
-        held.name = Phase::Sustained.run_name(8);
-        let slot = held.intervals[0].slots[0];
-        held.intervals[0].slots = (0..2400)
-            .map(|i| {
-                let mut slot = slot;
-                slot[0].operations = if i < 1200 { 4000 + i % 3 } else { 1000 + i % 3 };
-                slot
-            })
-            .collect();
-        held.intervals[0].start_ns = 0;
-        held.intervals[0].length_ns = 2400 * 50_000_000;
-        let summary = summarize(&[held], &frame());
-        assert_eq!(summary.notes.len(), 1);
-        assert_eq!(
-            summary.notes[0].text,
-            "after 1 min 0 s throughput went from 80020 to 20020 IOPS (-75 %)"
-        );
-    }
-}
+mod tests;

@@ -2,7 +2,8 @@
 //! `min(load, ways) / service` a second, each in `load / rate`. Noise is a fixed, irregular sequence.
 
 use crate::phase::{Phase, Precision};
-use crate::schedule::{Job, Question};
+use crate::plan::tests::planner;
+use crate::schedule::{Calibration, Job, Question, Step};
 use crate::stopper::Until;
 use fathom_record::{CELLS, Cell, Control, Counts, Interval, Latency, Run, Steer, Totals, Why, WorkerTotals};
 use fathom_spec::{GroupId, LatencyLimit, Nanos, Statistic, StreamId, Verb, Window};
@@ -134,6 +135,19 @@ impl Model {
 
 /// Between -1 and 1, irregular, the same everywhere.
 fn wobble(slot: u64) -> f64 {
-    let mixed = (slot + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(29).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    let mixed =
+        (slot + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(29).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     (mixed >> 11) as f64 / (1u64 << 52) as f64 - 1.0
+}
+
+/// Runs a whole calibration on a model; answers it, the runs and the time that was spent.
+pub fn calibrate(model: &Model, question: Question) -> (Calibration, Vec<Run>, Nanos) {
+    let mut calibration = Calibration::new(question, planner());
+    let (mut spent, mut runs) = (Nanos(0), Vec::<Run>::new());
+    while let Step::Run(job) = calibration.next(spent, runs.last()) {
+        let run = model.execute(&job, spent);
+        spent = Nanos(spent.0 + run.length_ns + model.overhead_ns);
+        runs.push(run);
+    }
+    (calibration, runs, spent)
 }

@@ -67,7 +67,8 @@ impl Observed {
             sum.merge(slot);
             sum
         });
-        let seconds = slots.len() as f64 * slot_seconds;
+        // Whole nanoseconds first, so that an exact device has an exact figure.
+        let seconds = (slots.len() as u64 * slot_ns) as f64 / 1e9;
         let rate_batches: BatchMeans = rates(&slots).into_iter().collect();
         let latencies: BatchMeans = slots
             .iter()

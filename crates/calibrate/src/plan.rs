@@ -2,8 +2,8 @@
 
 use crate::phase::Phase;
 use fathom_spec::{
-    Access, Batch, Begin, Blocks, Bytes, Durability, Extent, GroupId, Mix, Nanos, Pattern, Plan, QueueKind, Sizes,
-    Space, SpaceId, Stop, Stream, SyncKind, Target, TargetId, Verb, Window,
+    Access, Batch, Begin, Blocks, Bytes, Durability, Extent, GroupId, Mix, Nanos, Pattern, Plan, QueueKind,
+    Sizes, Space, SpaceId, Stop, Stream, SyncKind, Target, TargetId, Verb, Window,
 };
 
 /// One worker keeps up to so many outstanding before another thread helps: below it one CPU carries any load that a
@@ -87,7 +87,8 @@ impl Planner {
             Length::Window { before, length } => {
                 stream.window = Window::Inside { before, length };
                 // One slot more, so that the fall of the load lies behind the window.
-                stream.stop = Stop { time: Some(Nanos(before.0 + length.0 + self.slot.0)), ..Stop::default() };
+                stream.stop =
+                    Stop { time: Some(Nanos(before.0 + length.0 + self.slot.0)), ..Stop::default() };
             }
             Length::Sample { operations, at_most } => {
                 stream.window = Window::Everything;
@@ -249,8 +250,11 @@ pub(crate) mod tests {
 
     #[test]
     fn o_dsync_is_a_promise_of_the_open_file_and_no_call() {
-        let planner =
-            Planner { log: Some(Target::Path(PathTarget::direct_read("/log"))), queue: QueueKind::Auto, ..planner() };
+        let planner = Planner {
+            log: Some(Target::Path(PathTarget::direct_read("/log"))),
+            queue: QueueKind::Auto,
+            ..planner()
+        };
         let plan = planner.plan(Phase::CommitDsync, 1, window(), 0);
         let Target::Path(path) = &plan.targets[0] else { panic!() };
         assert_eq!(path.durability, Durability::Data);

@@ -86,8 +86,8 @@ enum Kind {
     Search,
     /// The point that a figure rests on: a given load, or the one that the search of this phase found.
     Point(Option<u32>),
-    /// At the load that small reads found, to test a belief.
-    Check,
+    /// At the load that another phase found.
+    At(Phase),
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -106,21 +106,20 @@ const fn entry(group: u8, share: f64, phase: Phase, kind: Kind) -> Entry {
 
 /// 40 % small reads, 20 % large reads, 40 % writes. A search is allotted what a hard one needs; most leave half of it
 /// to the points on which figures rest.
-const ENTRIES: [Entry; 23] = [
+const ENTRIES: [Entry; 22] = [
     entry(0, 29.0, Phase::SmallReads, Kind::Search),
     entry(0, 3.0, Phase::SmallReads, Kind::Point(Some(1))),
     entry(0, 6.0, Phase::SmallReads, Kind::Point(None)),
-    entry(0, 2.0, Phase::EighthReads, Kind::Check),
+    entry(0, 2.0, Phase::EighthReads, Kind::At(Phase::SmallReads)),
     entry(1, 16.0, Phase::Mixed, Kind::Search),
     entry(1, 9.0, Phase::Mixed, Kind::Point(None)),
-    entry(2, 5.5, Phase::LargeOne, Kind::Search),
-    entry(2, 2.0, Phase::LargeOne, Kind::Point(None)),
-    entry(2, 3.5, Phase::LargeAll, Kind::Search),
+    entry(2, 6.5, Phase::LargeAll, Kind::Search),
     entry(2, 2.5, Phase::LargeAll, Kind::Point(None)),
-    entry(2, 3.5, Phase::Streams, Kind::Search),
+    entry(2, 2.0, Phase::LargeOne, Kind::At(Phase::LargeAll)),
+    entry(2, 5.0, Phase::Streams, Kind::Search),
     entry(2, 2.0, Phase::Streams, Kind::Point(None)),
-    entry(2, 1.0, Phase::SampleFirst, Kind::Check),
-    entry(2, 1.0, Phase::SampleAgain, Kind::Check),
+    entry(2, 1.0, Phase::SampleFirst, Kind::At(Phase::SmallReads)),
+    entry(2, 1.0, Phase::SampleAgain, Kind::At(Phase::SmallReads)),
     entry(3, 4.0, Phase::CommitFdatasync, Kind::Point(Some(1))),
     entry(3, 4.0, Phase::CommitDsync, Kind::Point(Some(1))),
     entry(3, 4.0, Phase::CommitFsync, Kind::Point(Some(1))),
@@ -195,7 +194,7 @@ impl Calibration {
             let allotted = *self.allotted.get_or_insert(self.allot());
             let job = match entry.kind {
                 Kind::Search => self.explore(entry, allotted),
-                Kind::Point(_) | Kind::Check => self.headline(entry, allotted),
+                Kind::Point(_) | Kind::At(_) => self.headline(entry, allotted),
             };
             match job {
                 Some(job) => return Step::Run(Box::new(job)),
@@ -239,7 +238,7 @@ impl Calibration {
                 Kind::Point(None) => {
                     format!("the best load, to +-{:.0} %", self.question.precision.half_width() * 100.0)
                 }
-                Kind::Check => "a check".to_owned(),
+                Kind::At(phase) => format!("at the best load of {}", phase.title()),
             };
             format!("{}: {what}, about {time}", e.phase.title())
         };
@@ -329,20 +328,21 @@ impl Calibration {
         };
         let first = match phase {
             Phase::SmallReads | Phase::Mixed => self.question.disks,
-            Phase::LargeOne | Phase::SequentialWrites => 4,
-            Phase::LargeAll => found(Phase::LargeOne).unwrap_or(4),
+            Phase::SequentialWrites => 4,
+            Phase::LargeAll => found(Phase::SmallReads).unwrap_or(4).min(16),
             Phase::RandomWrites => found(Phase::SmallReads).unwrap_or(4).min(16),
             _ => 1,
         };
-        let limit = matches!(phase, Phase::SmallReads | Phase::Mixed)
-            .then_some(self.question.limit.at_most.0 as f64);
+        let limit =
+            matches!(phase, Phase::SmallReads | Phase::Mixed).then_some(self.question.limit.at_most.0 as f64);
         LoadSearch {
             most: most.max(1),
             first: first.max(1),
             limit_ns: limit,
             point: self.planner.whole_slots(self.question.point()),
             points_most,
-            refine: matches!(phase, Phase::SmallReads | Phase::Mixed) || (8..usize::MAX).contains(&points_most),
+            refine: matches!(phase, Phase::SmallReads | Phase::Mixed)
+                || (8..usize::MAX).contains(&points_most),
         }
     }
 
@@ -365,14 +365,6 @@ impl Calibration {
             self.skipped.push((phase, "no time was left"));
             return None;
         }
-        // One outstanding is one process, whichever phase reads: what one process saw there need not be read again.
-        if phase == Phase::LargeAll {
-            let one = self.seen.get(&Phase::LargeOne).and_then(|seen| seen.iter().find(|s| s.load == 1));
-            if let Some(one) = one.copied() {
-                self.seen.insert(phase, vec![one]);
-                return Some(self.search_of(phase, points + 1));
-            }
-        }
         Some(self.search_of(phase, points))
     }
 
@@ -380,7 +372,8 @@ impl Calibration {
         let load = match entry.kind {
             Kind::Point(Some(load)) => load,
             Kind::Point(None) => self.found(entry.phase)?.load,
-            _ => self.found(Phase::SmallReads)?.load,
+            Kind::At(phase) => self.found(phase)?.load,
+            Kind::Search => return None,
         };
         // The best load is 1: the unloaded point is that one, and the better for having the time of both.
         let unloaded = entry.phase == Phase::SmallReads && entry.kind == Kind::Point(Some(1));
@@ -424,8 +417,8 @@ impl Calibration {
             name: entry.phase.run_name(load),
             purpose: match entry.kind {
                 Kind::Search => Purpose::Exploring,
-                Kind::Point(_) => Purpose::Headline,
-                Kind::Check => Purpose::Check,
+                Kind::At(Phase::SmallReads) => Purpose::Check,
+                Kind::Point(_) | Kind::At(_) => Purpose::Headline,
             },
             load: entry.phase.load(load),
             plan: self.planner.plan(entry.phase, load, length, number),
@@ -444,127 +437,8 @@ impl Calibration {
 
 /// A load at which nothing completed.
 fn nothing(load: u32, at_seconds: f64) -> Seen {
-    Seen {
-        load,
-        at_seconds,
-        rate: 0.0,
-        rate_half_width: 0.0,
-        latency_ns: None,
-        latency_half_width_ns: 0.0,
-    }
+    Seen { load, at_seconds, rate: 0.0, rate_half_width: 0.0, latency_ns: None, latency_half_width_ns: 0.0 }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::model::{Model, question};
-    use crate::plan::tests::planner;
-    use crate::search::Ended;
-    use proptest::prelude::*;
-
-    /// Runs a whole calibration on a model; answers it, the runs and the time that was spent.
-    fn calibrate(model: &Model, question: Question) -> (Calibration, Vec<Run>, Nanos) {
-        let mut calibration = Calibration::new(question, planner());
-        let (mut spent, mut runs) = (Nanos(0), Vec::<Run>::new());
-        loop {
-            let Step::Run(job) = calibration.next(spent, runs.last()) else { break };
-            let run = model.execute(&job, spent);
-            spent = Nanos(spent.0 + run.length_ns + model.overhead_ns);
-            runs.push(run);
-        }
-        (calibration, runs, spent)
-    }
-
-    #[test]
-    fn a_minute_finds_the_ways_of_any_device_exactly() {
-        for ways in [1, 8, 32, 256] {
-            let (calibration, runs, _) = calibrate(&Model::new(ways), question(60));
-            let found = calibration.found(Phase::SmallReads);
-            assert_eq!(found, Some(Found { load: ways, ended: Ended::Saturated }), "{ways}");
-            let headline = runs
-                .iter()
-                .rfind(|r| r.purpose == Purpose::Headline && r.name == Phase::SmallReads.run_name(ways))
-                .unwrap();
-            let observed = Observed::of(headline, true).unwrap();
-            assert_eq!(observed.rate, f64::from(ways) * 10_000.0);
-            assert!(calibration.notes().is_empty(), "{:?}", calibration.notes());
-        }
-    }
-
-    #[test]
-    fn the_number_of_disks_leaves_the_answer_as_it_is() {
-        for disks in [1, 3, 28, 100] {
-            let (calibration, ..) = calibrate(&Model::new(24), Question { disks, ..question(60) });
-            assert_eq!(calibration.found(Phase::SmallReads).unwrap().load, 24);
-        }
-    }
-
-    #[test]
-    fn exploring_points_last_a_second_and_all_phases_have_their_figure() {
-        let model = Model { noise: 0.95, ..Model::new(8) };
-        let (_, runs, spent) = calibrate(&model, question(60));
-        assert!(spent.seconds() > 40.0, "{spent}");
-        for run in runs.iter().filter(|r| r.purpose == Purpose::Exploring) {
-            assert!(run.length_ns >= 1_000_000_000, "{}", run.name);
-        }
-        for phase in Phase::ALL {
-            let there = runs.iter().any(|r| Phase::of_run(&r.name) == Some(phase) && r.purpose != Purpose::Exploring);
-            assert_eq!(there, !matches!(phase, Phase::Mixed | Phase::Sustained), "{phase:?}");
-        }
-        let of = |group: &[Phase]| -> f64 {
-            let of = |r: &&Run| Phase::of_run(&r.name).is_some_and(|p| group.contains(&p));
-            runs.iter().filter(of).map(|r| r.length_ns as f64 / 1e9).sum()
-        };
-        let small = of(&[Phase::SmallReads, Phase::EighthReads]);
-        assert!((10.0..26.0).contains(&small), "{small}");
-    }
-
-    #[test]
-    fn reading_only_writes_nothing() {
-        let (_, runs, _) = calibrate(&Model::new(8), Question { read_only: true, ..question(60) });
-        assert!(runs.iter().all(|r| !Phase::of_run(&r.name).unwrap().writes()));
-    }
-
-    #[test]
-    fn strict_lengthens_the_budget_and_says_by_how_much() {
-        let strict = Question { precision: Precision::Strict, ..question(60) };
-        assert_eq!(
-            strict.stretched().unwrap(),
-            "+-2 % needs more time: the budget is 4 min instead of 60 s"
-        );
-        assert_eq!(question(60).stretched(), None);
-    }
-
-    #[test]
-    fn the_dry_run_names_every_step() {
-        let lines = Calibration::new(question(60), planner()).describe();
-        assert_eq!(lines.len(), 21);
-        assert!(lines[0].starts_with("small reads: search the best load, points of 1 s, about "), "{}", lines[0]);
-    }
-
-    #[test]
-    fn a_run_that_could_not_be_made_is_left_out_and_the_rest_goes_on() {
-        let mut calibration = Calibration::new(question(60), planner());
-        let mut steps = 0;
-        while let Step::Run(_) = calibration.next(Nanos(0), None) {
-            steps += 1;
-            assert!(steps < 100);
-        }
-        assert!(!calibration.notes().is_empty());
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
-        #[test]
-        fn the_budget_is_never_exceeded(
-            seconds in 5u64..600, ways in 1u32..300, overhead_ms in 0u64..50, noise in 0.0f64..0.5, read_only: bool,
-        ) {
-            let model = Model { noise, overhead_ns: overhead_ms * 1_000_000, ..Model::new(ways) };
-            let question = Question { read_only, mixed: !read_only, ..question(seconds) };
-            let (calibration, runs, spent) = calibrate(&model, question);
-            prop_assert!(spent <= question.budget(), "{spent} of {}", question.budget());
-            prop_assert!(!runs.is_empty());
-            prop_assert!(calibration.found(Phase::SmallReads).is_some());
-        }
-    }
-}
+mod tests;

@@ -183,9 +183,7 @@ impl LoadSearch {
         match points.iter().find(|p| p.load == 1) {
             None => ask(1),
             Some(one) if self.over(one) && self.unsure(one) => ask(1),
-            Some(one) if self.over(one) => {
-                Err(Halt::Found(Found { load: 1, ended: Ended::OverLimitAtOne }))
-            }
+            Some(one) if self.over(one) => Err(Halt::Found(Found { load: 1, ended: Ended::OverLimitAtOne })),
             Some(_) => Ok(()),
         }
     }
@@ -435,7 +433,11 @@ mod tests {
         for ways in [1, 2, 3, 8, 24, 31, 32, 33, 100, 256, 700] {
             for first in [1, 4, 7, 28, 300] {
                 let (found, points) = Device::new(ways).search(LoadSearch { first, ..search(None) });
-                assert_eq!(found, Found { load: ways, ended: Ended::Saturated }, "{ways} ways, first {first}");
+                assert_eq!(
+                    found,
+                    Found { load: ways, ended: Ended::Saturated },
+                    "{ways} ways, first {first}"
+                );
                 assert!(points <= 16, "{ways} ways, first {first}: {points} points");
             }
         }

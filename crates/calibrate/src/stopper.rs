@@ -37,7 +37,8 @@ impl Until {
     /// A measurement that has not begun.
     pub fn new(rule: Rule) -> Self {
         let slots = |time: Nanos| (time.0 / rule.slot.0.max(1)).max(1) as usize;
-        let stats = StoppingRule::new(rule.half_width, (slots(rule.at_least) / 2).max(1), slots(rule.at_most));
+        let stats =
+            StoppingRule::new(rule.half_width, (slots(rule.at_least) / 2).max(1), slots(rule.at_most));
         Until { rule, stopper: Stopper::new(stats), last: None, began_ns: None, stopped: false }
     }
 

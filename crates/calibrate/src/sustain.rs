@@ -27,7 +27,10 @@ impl fmt::Display for Change {
         let Change { at_seconds, before, after } = self;
         let percent = 100.0 * (after / before.max(1e-9) - 1.0);
         let (minutes, seconds) = ((at_seconds / 60.0) as u64, at_seconds % 60.0);
-        write!(f, "after {minutes} min {seconds:.0} s throughput went from {before:.0} to {after:.0} IOPS ({percent:+.0} %)")
+        write!(
+            f,
+            "after {minutes} min {seconds:.0} s throughput went from {before:.0} to {after:.0} IOPS ({percent:+.0} %)"
+        )
     }
 }
 

@@ -136,7 +136,8 @@ impl Evidence {
     pub fn checks(&self) -> Vec<Check> {
         let mut checks = vec![self.steady(), self.converged()];
         if self.simulated {
-            checks.insert(0, check("device", Outcome::Noted, "simulated: the figures are a formula's".into()));
+            checks
+                .insert(0, check("device", Outcome::Noted, "simulated: the figures are a formula's".into()));
         } else {
             checks.extend([self.page_cache(), self.alone(), self.written(), self.size(), self.below()]);
             checks.extend(self.writes_reached());
@@ -144,7 +145,9 @@ impl Evidence {
             checks.extend(self.steal());
         }
         checks.extend(self.failed_operations());
-        checks.extend(self.unchecked.iter().map(|what| check(what, Outcome::Unknown, "could not be checked".into())));
+        checks.extend(
+            self.unchecked.iter().map(|what| check(what, Outcome::Unknown, "could not be checked".into())),
+        );
         checks
     }
 
@@ -156,7 +159,11 @@ impl Evidence {
     fn page_cache(&self) -> Check {
         let name = "page cache bypassed";
         if let Some(share) = self.page_cache_share.filter(|share| *share > PAGE_CACHE_MOST) {
-            return check(name, Outcome::Failed, format!("{:.0} % of reads came from the page cache", share * 100.0));
+            return check(
+                name,
+                Outcome::Failed,
+                format!("{:.0} % of reads came from the page cache", share * 100.0),
+            );
         }
         match (self.device_bytes_read, self.our_bytes_read) {
             (_, 0) => check(name, Outcome::Unknown, "nothing was read".into()),
@@ -187,7 +194,11 @@ impl Evidence {
             Some((run, percent)) => {
                 let much = percent.abs() / 100.0 > self.precision;
                 let outcome = if much { Outcome::Failed } else { Outcome::Noted };
-                check("steady state", outcome, format!("{run}: throughput moved by {percent:+.1} % within the run"))
+                check(
+                    "steady state",
+                    outcome,
+                    format!("{run}: throughput moved by {percent:+.1} % within the run"),
+                )
             }
         }
     }
@@ -198,7 +209,9 @@ impl Evidence {
             false => format!("{run}: too short for an error"),
         };
         match self.not_converged.as_slice() {
-            [] => check("converged", Outcome::Passed, format!("all within +-{:.0} %", self.precision * 100.0)),
+            [] => {
+                check("converged", Outcome::Passed, format!("all within +-{:.0} %", self.precision * 100.0))
+            }
             runs => {
                 let list: Vec<String> = runs.iter().map(each).collect();
                 check("converged", Outcome::Noted, format!("did not converge: {}", list.join("; ")))
@@ -242,13 +255,19 @@ impl Evidence {
             (Some(share), _) => check(
                 name,
                 Outcome::Failed,
-                format!("{:.0} % of first reads took under 20 us: a cache below the device answers", share * 100.0),
+                format!(
+                    "{:.0} % of first reads took under 20 us: a cache below the device answers",
+                    share * 100.0
+                ),
             ),
             (None, None) => check(name, Outcome::Unknown, "no sample was read twice".into()),
             (None, Some(share)) if share > CACHE_NAMED => check(
                 name,
                 Outcome::Noted,
-                format!("there is a cache below it: {:.0} % of a sample came from it when read again", share * 100.0),
+                format!(
+                    "there is a cache below it: {:.0} % of a sample came from it when read again",
+                    share * 100.0
+                ),
             ),
             (None, Some(_)) => check(name, Outcome::Passed, "a sample read again was no faster".into()),
         }
@@ -387,7 +406,8 @@ mod tests {
 
     #[test]
     fn not_converging_says_how_far_it_came_and_is_no_reason_to_doubt() {
-        let evidence = Evidence { not_converged: vec![("random writes, 8 outstanding".into(), 0.13)], ..good() };
+        let evidence =
+            Evidence { not_converged: vec![("random writes, 8 outstanding".into(), 0.13)], ..good() };
         let verdict = evidence.verdict();
         assert_eq!(verdict.state, VerdictState::Believable);
         assert!(verdict.checks.iter().any(|c| c.seen.contains("random writes, 8 outstanding: +-13.0 %")));
