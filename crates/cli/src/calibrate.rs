@@ -1,27 +1,28 @@
 //! `fathom calibrate`: makes the targets ready, lets the schedule say what is measured, and tells what came out.
 
-use crate::args::{Calibrate, EngineKind, Precision};
-use crate::keep::{Keeper, empty_record, write_page};
+mod asked;
+mod told;
+
+use crate::args::Calibrate;
+use crate::keep::{Keeper, empty_record};
 use crate::others::Others;
 use crate::preflight::{self, Found};
-use crate::surroundings::{self, Interrupt};
+use crate::surroundings::Interrupt;
 use crate::targets::{self, Ready};
 use crate::watch::{Progress, Watch};
 use crate::{Context, Ended};
 use anyhow::{Result, bail};
-use fathom_calibrate::figures::{self, Frame, host_or_storage, summarize};
+use asked::{check, dry_run, fault_text, layout, names, planner, question, quiet, request_facts, take_locks};
 use fathom_calibrate::observe::Observed;
-use fathom_calibrate::phase::{self, Phase};
+use fathom_calibrate::phase::Phase;
 use fathom_calibrate::plan::{Length, Planner};
-use fathom_calibrate::schedule::{Calibration, Question, Step};
+use fathom_calibrate::schedule::{Calibration, Step};
 use fathom_calibrate::stopper::Until;
 use fathom_calibrate::sustain;
-use fathom_calibrate::verdict::Evidence;
 use fathom_engine::{Engine, Permits, Policy};
 use fathom_host::{Roots, Scratch, lock, scratch};
 use fathom_record::*;
 use fathom_spec::*;
-use std::io::Write;
 use std::path::Path;
 
 /// The layout of a scratch file stops after this.
@@ -43,107 +44,6 @@ pub fn run(args: &Calibrate, context: &Context, engine: &mut Engine) -> Result<E
     job.open_for_writing(engine)?;
     let outcome = job.measure(engine);
     job.conclude(outcome)
-}
-
-fn check(args: &Calibrate) -> Result<()> {
-    if args.block_size.0 == 0 || args.large_size.0 < args.block_size.0 {
-        bail!(
-            "--block-size {} and --large-size {} do not go together\nhint: the large one must not be smaller, and neither zero",
-            args.block_size,
-            args.large_size
-        );
-    }
-    if args.large_size.0 > 1 << 30 {
-        bail!("--large-size {} is too large\nhint: at most 1g", args.large_size);
-    }
-    if args.time.0 < Nanos::from_seconds(5).0 {
-        bail!("--time {} is too short to find anything\nhint: at least 5s; 60s is the default", args.time);
-    }
-    if args.mix.is_some() && args.consent.read_only {
-        bail!("--mix writes, and --read-only forbids it\nhint: leave one of them out");
-    }
-    Ok(())
-}
-
-/// The targets' names, and what `--data-files` left out.
-fn names(args: &Calibrate) -> Result<(Vec<String>, Vec<String>)> {
-    match &args.data_files {
-        Some(pattern) => {
-            let (files, left_out) = targets::data_files(pattern)?;
-            Ok((files.iter().map(|file| file.to_string_lossy().into_owned()).collect(), left_out))
-        }
-        None if args.targets.is_empty() => Ok((vec![".".to_owned()], Vec::new())),
-        None => Ok((args.targets.clone(), Vec::new())),
-    }
-}
-
-fn queue(kind: EngineKind) -> QueueKind {
-    match kind {
-        EngineKind::Auto => QueueKind::Auto,
-        EngineKind::IoUring => QueueKind::IoUring,
-        EngineKind::Libaio => QueueKind::Libaio,
-        EngineKind::Psync => QueueKind::Psync,
-    }
-}
-
-fn precision(args: &Calibrate) -> phase::Precision {
-    match args.precision {
-        Precision::Fast => phase::Precision::Fast,
-        Precision::Normal => phase::Precision::Normal,
-        Precision::Strict => phase::Precision::Strict,
-    }
-}
-
-fn question(args: &Calibrate, disks: Option<u32>, writable: bool) -> Question {
-    Question {
-        limit: args.max_latency,
-        disks: args.num_disks.or(disks).unwrap_or(1),
-        small_most: SMALL_MOST,
-        large_most: LARGE_MOST,
-        time: args.time,
-        precision: precision(args),
-        read_only: !writable,
-        mixed: args.mix.is_some(),
-    }
-}
-
-fn planner(args: &Calibrate) -> Planner {
-    Planner {
-        reads: Vec::new(),
-        writes: Vec::new(),
-        log: None,
-        working_set: Extent::Whole,
-        block: args.block_size,
-        large: args.large_size,
-        queue: queue(args.engine),
-        cpus: fathom_engine::allowed_cpus().len().max(1) as u32,
-        slot: SLOT,
-        read_percent: args.mix.map_or(100, |mix| mix.read_percent),
-        seed: args.seed,
-    }
-}
-
-fn dry_run(args: &Calibrate, names: &[String]) -> Result<Ended> {
-    let anything = || vec![Target::Null(Bytes(GIB))];
-    let planner = Planner { reads: anything(), writes: anything(), log: anything().pop(), ..planner(args) };
-    let calibration = Calibration::new(question(args, None, !args.consent.read_only), planner);
-    let mut steps: Vec<fathom_render::history::Step> = names
-        .iter()
-        .filter(|name| Path::new(name).is_dir())
-        .map(|name| fathom_render::history::Step {
-            name: "layout".to_owned(),
-            description: format!("a scratch file in {name}, removed afterwards; at most"),
-            length: LAYOUT_MOST,
-        })
-        .collect();
-    steps.extend(calibration.describe().into_iter().map(|line| {
-        let (name, rest) = line.split_once(": ").unwrap_or((line.as_str(), ""));
-        let (description, length) = rest.rsplit_once(", about ").unwrap_or((rest, "0"));
-        let length = length.parse().unwrap_or_default();
-        fathom_render::history::Step { name: name.to_owned(), description: description.to_owned(), length }
-    }));
-    fathom_render::history::write_dry_run(&steps, surroundings::style(), &mut std::io::stdout())?;
-    Ok(Ended::Done)
 }
 
 /// A calibration with everything it holds: scratch files, locks, the record.
@@ -497,102 +397,6 @@ impl<'a> Job<'a> {
         self.record.runs.push(run);
         Ok(())
     }
-
-    /// Makes the figures and the verdict of whatever was measured, keeps and prints them.
-    fn conclude(mut self, outcome: Result<(), ExecuteError>) -> Result<Ended> {
-        self.progress.clear();
-        self.record.ended = surroundings::now();
-        let interrupted = self.interrupt.raised();
-        let disturbed = self.others.as_ref().is_some_and(|others| others.disturbed);
-        self.record.ending = match (&outcome, interrupted || disturbed) {
-            (Err(_), _) => Ending::Failed,
-            (Ok(()), true) => Ending::Interrupted,
-            (Ok(()), false) => Ending::Complete,
-        };
-        self.judge();
-        if disturbed {
-            let text = "ended early: the latency of the others on this disk had doubled".to_owned();
-            self.record.notes.push(Note { text, hint: Some("measure when the disk is idle".to_owned()) });
-        }
-        let measured = !self.record.summary.is_empty();
-        match measured || outcome.is_ok() {
-            true => self.keeper.finish(&self.record),
-            false => self.keeper.abandon(&self.record.id),
-        }
-        if measured {
-            self.print()?;
-        }
-        if let Err(error) = outcome {
-            bail!("{error}");
-        }
-        Ok(match (interrupted, self.record.verdict.state) {
-            (true, _) => Ended::Interrupted,
-            (false, _) if disturbed => Ended::Unbelievable,
-            (false, VerdictState::NotBelievable) => Ended::Unbelievable,
-            (false, _) => Ended::Done,
-        })
-    }
-
-    fn judge(&mut self) {
-        let Some(_) = &self.calibration else { return };
-        let expect = self.args.expect.unwrap_or_default();
-        let mut around = self.found.around.clone();
-        (around.small_most, around.large_most, around.simulated) =
-            (Some(SMALL_MOST), Some(LARGE_MOST), self.simulated());
-        let frame = Frame {
-            limit: self.args.max_latency,
-            precision: precision(self.args),
-            around,
-            expect: figures::Expect { iops: expect.iops, mbps: expect.mbps },
-        };
-        let made = summarize(&self.record.runs, &frame);
-        self.record.notes.extend(made.notes);
-        (self.record.summary, self.record.curves) = (made.figures, made.curves);
-        if let Some(text) = question(self.args, None, true).stretched() {
-            self.record.notes.push(Note { text, hint: None });
-        }
-        let of_runs = Evidence::of_runs(&self.record.runs, precision(self.args));
-        let found = &self.found.evidence;
-        let evidence = Evidence {
-            simulated: self.simulated(),
-            memory_backed: found.memory_backed,
-            memory: found.memory,
-            working_set: found.working_set,
-            unwritten_share: found.unwritten_share,
-            unchecked: if self.simulated() { Vec::new() } else { found.unchecked.clone() },
-            async_slots: self
-                .found
-                .machine
-                .aio
-                .filter(|_| self.args.engine == EngineKind::Libaio)
-                .map(|aio| (aio.free(), u64::from(SMALL_MOST))),
-            ..of_runs
-        };
-        let checks = self.found.checks().into_iter().chain(evidence.checks()).collect();
-        self.record.verdict = judge(checks);
-        if let Some(text) = host_or_storage(&self.record.summary, self.record.verdict.state) {
-            self.record.notes.push(Note { text, hint: None });
-        }
-    }
-
-    fn print(&self) -> Result<()> {
-        let mut out = std::io::stdout().lock();
-        if self.args.output.json {
-            fathom_render::json::write(&self.record, &mut out)?;
-        } else {
-            fathom_render::text::write(
-                &self.record,
-                Some(&self.keeper.saved()),
-                surroundings::style(),
-                &mut out,
-            )?;
-        }
-        out.flush()?;
-        if let Some(path) = &self.args.output.html {
-            write_page(&self.record, path)?;
-        }
-        Ok(())
-    }
 }
 
 /// What a run is, for the record and the bar.
@@ -602,82 +406,4 @@ struct Described {
     load: Load,
     length: Nanos,
     share: (f64, f64),
-}
-
-fn request_facts(args: &Calibrate) -> serde_json::Value {
-    let limit = match args.max_latency.of {
-        Statistic::Mean => args.max_latency.at_most.to_string(),
-        Statistic::Quantile(quantile) => format!("{quantile}={}", args.max_latency.at_most),
-    };
-    serde_json::json!({
-        "max_latency": limit.replace(' ', ""),
-        "block_size_bytes": args.block_size,
-        "large_size_bytes": args.large_size,
-        "time_ns": args.time,
-        "num_disks": args.num_disks,
-        "seed": args.seed,
-    })
-}
-
-fn fault_text(what: &Happening) -> String {
-    match what {
-        Happening::Fault { offset, errno, target, moved, .. } => match errno {
-            0 => format!("{target}: only {moved} were moved at byte {}", offset.0),
-            errno => format!("{target}: {} at byte {}", std::io::Error::from_raw_os_error(*errno), offset.0),
-        },
-        other => format!("{other:?}"),
-    }
-}
-
-/// Writes a scratch file from its first byte on: all of it when a size was asked for, else what fits the time.
-fn layout(path: &str, room: Bytes, asked: bool, count: u64, args: &Calibrate) -> Plan {
-    let mut plan = Plan::new(args.seed);
-    plan.stall = args.stall;
-    let target = PathTarget { access: Access::Write, ..PathTarget::direct_read(path) };
-    let space = plan.add_target(Target::Path(target));
-    let mut blocks = Blocks::random_reads(space, Bytes(MIB));
-    (blocks.pattern, blocks.mix) = (Pattern::Sequential(Begin::Append), Mix::Only(Verb::Write));
-    blocks.queue = queue(args.engine);
-    blocks.region.1 = Extent::Bytes(Bytes(0));
-    let depth = if blocks.queue == QueueKind::Psync { 1 } else { 8 };
-    let mut stream = Stream::closed("layout", blocks, depth);
-    stream.stop.operations = Some(room.0 / MIB);
-    stream.stop.time = (!asked).then_some(Nanos(LAYOUT_MOST.0 / count));
-    plan.add_stream(stream);
-    plan
-}
-
-fn take_locks(found: &Found, context: &Context) -> Result<lock::Locks> {
-    let owner = lock::Owner {
-        pid: std::process::id(),
-        since: surroundings::now(),
-        command: context.command.join(" "),
-    };
-    lock::acquire(&lock::directories(), &lock::lock_names(&found.storages), &owner).map_err(|error| match error {
-        lock::LockError::Held { .. } => {
-            anyhow::anyhow!("{error}\nhint: one calibration at a time on a disk: wait for it (fathom status), or end it")
-        }
-        error => anyhow::anyhow!("{error}\nhint: make /run/lock/fathom or /tmp/fathom-locks writable"),
-    })
-}
-
-/// Refuses a busy disk, or notes who uses it and watches over him.
-fn quiet(args: &Calibrate, roots: &Roots, found: &Found, notes: &mut Vec<Note>) -> Result<Option<Others>> {
-    let mut busy = preflight::busy(roots, &found.disks, Nanos::from_millis(300));
-    // Somebody may only be finishing: write-back of what was just built, a checkpoint.
-    for _ in 0..10 {
-        if busy.is_none() || args.while_busy {
-            break;
-        }
-        busy = preflight::busy(roots, &found.disks, Nanos::from_millis(1000));
-    }
-    let Some(busy) = busy else { return Ok(None) };
-    if !args.while_busy {
-        bail!(
-            "{}\nhint: measure when it is idle, or say --while-busy: then the run ends when the others' latency doubles",
-            busy.told
-        );
-    }
-    notes.push(Note { text: busy.told.clone(), hint: Some("the figures are what was left over".to_owned()) });
-    Ok(Some(Others::new(roots.clone(), found.disks.clone(), busy.read_await_ms)))
 }

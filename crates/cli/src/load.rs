@@ -1,6 +1,6 @@
 //! `fathom run`: one load, said plainly.
 
-use crate::args::{EngineKind, Load as Args, Order};
+use crate::args::{Load as Args, Order};
 use crate::keep::{Keeper, empty_record, write_page};
 use crate::preflight;
 use crate::surroundings::{self, Interrupt};
@@ -112,15 +112,6 @@ fn permits(args: &Args, ready: &Ready) -> Permits {
     permits
 }
 
-fn queue(kind: EngineKind) -> QueueKind {
-    match kind {
-        EngineKind::Auto => QueueKind::Auto,
-        EngineKind::IoUring => QueueKind::IoUring,
-        EngineKind::Libaio => QueueKind::Libaio,
-        EngineKind::Psync => QueueKind::Psync,
-    }
-}
-
 fn plan(args: &Args, target: Target, writes: bool, size: Option<Bytes>) -> Plan {
     let mut plan = Plan::new(args.seed);
     plan.stall = args.stall;
@@ -145,7 +136,7 @@ fn plan(args: &Args, target: Target, writes: bool, size: Option<Bytes>) -> Plan 
     if let Some(size) = size {
         blocks.region.1 = Extent::Bytes(size);
     }
-    blocks.queue = queue(args.engine);
+    blocks.queue = args.engine.queue();
     blocks.queue_options =
         QueueOptions { io_poll: args.io_poll, submit_poll: args.submit_poll, ..QueueOptions::default() };
     let mut stream = Stream::closed("load", blocks, args.depth);
