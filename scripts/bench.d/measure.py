@@ -18,6 +18,7 @@ import time
 BEST = ["--norandommap", "--iomem_align=4k", "--gtod_reduce=1"]
 BATCHES = ["--iodepth_batch_submit=64", "--iodepth_batch_complete_min=64"]
 RATE = 2000
+SHARES = []  # Of the CPU, that each run got: its CPU time by the time it took.
 
 
 # ---- running --------------------------------------------------------------------------------------------------------
@@ -43,6 +44,7 @@ def high_water(pid):
 def run(command, cpu, watch_memory=False):
     """Runs one command on one CPU and waits for it; with `watch_memory` its high-water mark is read all along."""
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        begun = time.monotonic()
         child = subprocess.Popen(["taskset", "-c", str(cpu), *command], stdout=out, stderr=err)
         try:
             peak = 0
@@ -58,6 +60,7 @@ def run(command, cpu, watch_memory=False):
             child.kill()
             raise
         child.returncode = os.waitstatus_to_exitcode(status)
+        SHARES.append((usage.ru_utime + usage.ru_stime) / (time.monotonic() - begun))
         out.seek(0)
         err.seek(0)
         text = out.read().decode()
@@ -137,7 +140,7 @@ class Page:
     """Rows and commands as they come."""
 
     def __init__(self):
-        self.rows, self.commands = [], []
+        self.rows, self.commands, self.shares = [], [], []
 
     def add(self, what, goal, measured, raw, met):
         row = [what, goal, measured, raw, {True: "yes", False: "no"}[met]]
@@ -306,6 +309,8 @@ ROWS = {
     "memory": row_memory,
 }
 
+BOUND_BY_CPU = {"io_uring", "libaio", "psync", "null128", "null1"}
+
 
 # ---- the page -------------------------------------------------------------------------------------------------------
 
@@ -336,6 +341,8 @@ Both programs are pinned to the same one CPU ({cpu}) and run in turn, the order 
 on both. On a shared or virtual machine single runs differ by 10 % and more, and absolute figures by more than that
 between hours: compare ratios, not IOPS between pages. Whatever else runs at the time widens the intervals. While this
 page was measured the load average was {load}, and other guests took {steal:.1f} % of the CPU time.
+The loads that the CPU bounds got {share} of their CPU, starting up included; nearly all of it on an idle machine.
+A run that got two thirds of it shows two thirds of the IOPS: the rates without a ratio (null queue) suffer most.
 zram hands io_uring's requests to worker threads, so io_uring is measured on a cached file and zram by libaio and psync.
 """
 
@@ -370,7 +377,9 @@ def write(options, page, before):
              machine(options), "", "| " + " | ".join(HEAD) + " |", "|---" * len(HEAD) + "|"]
     lines += ["| " + " | ".join(row) + " |" for row in page.rows]
     load = " ".join(f"{x:.1f}" for x in os.getloadavg())
-    lines += ["", READING.format(low=rank + 1, high=options.pairs - rank, pairs=options.pairs, sure=sure * 100,
+    shares = sorted(page.shares)
+    share = f"{shares[0]:.0%} to {shares[-1]:.0%}, median {statistics.median(shares):.0%}," if shares else "-"
+    lines += ["", READING.format(share=share, low=rank + 1, high=options.pairs - rank, pairs=options.pairs, sure=sure * 100,
                                  long=1 + 2 * options.seconds, cpu=options.cpu, load=f"{load} at its end",
                                  hz=f"{os.sysconf('SC_CLK_TCK')} ticks a second are shown",
                                  steal=100 * ticks[7] / max(sum(ticks), 1))]
@@ -400,7 +409,10 @@ def main():
     for name in options.rows or ROWS:
         if name in ("libaio", "psync") and not options.device:
             continue
+        first = len(SHARES)
         ROWS[name](options, page)
+        if name in BOUND_BY_CPU:
+            page.shares += SHARES[first:]
     write(options, page, before)
     print(f"written to {options.out}", file=sys.stderr)
 
