@@ -6,7 +6,7 @@ use crate::preflight;
 use crate::surroundings::{self, Interrupt};
 use crate::targets::{self, Ready};
 use crate::watch::{Progress, Watch};
-use crate::{Context, Ended};
+use crate::{Context, Ended, WrongUsage};
 use anyhow::{Result, bail};
 use fathom_calibrate::described::described;
 use fathom_calibrate::phase::Precision;
@@ -20,16 +20,16 @@ use std::io::Write;
 /// Runs the command.
 pub fn run(args: &Args, context: &Context, engine: &mut Engine) -> Result<Ended> {
     if args.read.is_none() && args.write.is_none() && args.mix.is_none() {
-        bail!(
-            "say what to do: --read random, --write sequential or --mix 70/30\nhint: for example fathom run --read random --block 8k --depth 32 ."
-        );
+        bail!(WrongUsage(
+            "say what to do: --read random, --write sequential or --mix 70/30\nhint: for example fathom run --read random --block 8k --depth 32 .".to_owned()
+        ));
     }
     let writes = args.write.is_some() || args.mix.is_some_and(|mix| mix.read_percent < 100);
     if writes && args.consent.read_only {
-        bail!("this load writes, and --read-only forbids it\nhint: leave one of them out");
+        bail!(WrongUsage("this load writes, and --read-only forbids it\nhint: leave one of them out".to_owned()));
     }
     if args.rate.is_some_and(|rate| !(rate > 0.0 && rate.is_finite())) {
-        bail!("--rate must be more than nothing\nhint: so many I/Os a second, such as --rate 5000");
+        bail!(WrongUsage("--rate must be more than nothing\nhint: so many I/Os a second, such as --rate 5000".to_owned()));
     }
     let roots = Roots::default();
     let interrupt = Interrupt::watch();

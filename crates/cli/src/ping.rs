@@ -4,7 +4,7 @@ use crate::args::Ping;
 use crate::keep::empty_record;
 use crate::surroundings::{self, Interrupt};
 use crate::watch::Progress;
-use crate::{Context, Ended};
+use crate::{Context, Ended, WrongUsage};
 use anyhow::{Result, bail};
 use fathom_calibrate::described::described;
 use fathom_engine::Engine;
@@ -16,10 +16,10 @@ use std::path::{Path, PathBuf};
 /// Runs the command. Nothing is written and nothing is kept.
 pub fn run(args: &Ping, context: &Context, engine: &mut Engine) -> Result<Ended> {
     if args.interval.0 < 1_000_000 {
-        bail!(
+        bail!(WrongUsage(format!(
             "--interval {} is a load, no ping\nhint: at least 1ms; for a load use fathom run",
             args.interval
-        );
+        )));
     }
     let roots = Roots::default();
     let interrupt = Interrupt::watch();

@@ -1,1 +1,77 @@
+//! Ctrl-C and SIGKILL while it measures. (During the layout: see faults.)
 
+use std::time::Duration;
+
+use crate::disks::{Disk, Doing};
+use crate::place::{alone, ended, scratch_files, signal, start, wait_until};
+
+const PHASES: [Doing; 3] = [Doing::SmallReads, Doing::LargeReads, Doing::Writes];
+
+/// A calibration that has come to a phase: told by what the disk does.
+fn calibrating(disk: &Disk, phase: Doing) -> std::process::Child {
+    let words = ["calibrate", disk.at(), "--time", "10s", "--size", "64m"];
+    let child = start(disk.place.fathom(&words));
+    let measuring = || disk.doing() == Doing::SmallReads;
+    wait_until("the first measurement", Duration::from_secs(20), measuring);
+    wait_until(&format!("{phase:?}"), Duration::from_secs(30), || disk.doing() == phase);
+    child
+}
+
+#[test]
+fn an_interrupt_keeps_and_shows_what_was_measured_and_leaves_no_scratch_file() {
+    let _alone = alone();
+    let Some(disk) = Disk::own("int") else { return };
+    for phase in PHASES {
+        let child = calibrating(&disk, phase);
+        signal(&child, "INT");
+        let said = ended(child).ends(130);
+        assert!(scratch_files(&disk.mount).is_empty(), "{phase:?}");
+        assert!(said.out.contains("max_iops = "), "{phase:?}: {}\n{}", said.out, said.err);
+        assert_eq!(said.out.contains("max_mbps = "), phase == Doing::Writes, "{phase:?}: {}", said.out);
+        let kept = disk.place.say(&["show", "--json"]).ends(0).json();
+        assert_eq!(kept.pointer("/ending"), Some(&"interrupted".into()), "{phase:?}");
+        assert!(kept.pointer("/summary/max_iops/value").is_some(), "{phase:?}");
+    }
+    let status = disk.place.say(&["status"]).ends(0);
+    assert!(!status.out.starts_with("IN PROGRESS"), "{}", status.out);
+}
+
+#[test]
+fn a_second_start_says_what_a_killed_run_left_and_removes_it() {
+    let _alone = alone();
+    let Some(disk) = Disk::own("kill") else { return };
+    for phase in PHASES {
+        let child = calibrating(&disk, phase);
+        let status = disk.place.say(&["status"]).ends(0);
+        assert!(status.out.starts_with("IN PROGRESS"), "{phase:?}: {}", status.out);
+        signal(&child, "KILL");
+        assert_eq!(ended(child).status, None);
+        let left = scratch_files(&disk.mount);
+        assert!(!left.is_empty(), "{phase:?}");
+        let status = disk.place.say(&["status"]).ends(0);
+        assert!(!status.out.starts_with("IN PROGRESS"), "its owner is dead: {}", status.out);
+        // A run that comes no further than its own layout clears them too.
+        let said = crate::place::say(disk.calibrate(&["--json"]));
+        assert!(matches!(said.status, Some(0 | 3)), "{phase:?}: {}", said.err);
+        let notes = said.json().pointer("/notes").map(ToString::to_string).unwrap_or_default();
+        for name in &left {
+            assert!(notes.contains(name), "{phase:?}: nothing said of {name}: {notes}");
+        }
+        assert!(notes.contains("which a killed run left behind"), "{phase:?}: {notes}");
+        assert!(scratch_files(&disk.mount).is_empty(), "{phase:?}");
+    }
+}
+
+#[test]
+fn files_that_only_look_like_scratch_files_and_those_of_other_hosts_stay() {
+    let _alone = alone();
+    let Some(disk) = Disk::own("alike") else { return };
+    let alike = [".fathom-scratch-mine.dat", ".fathom-scratch-elsewhere-0c683e7b-4026531836-1-2-0.dat", "fathom.dat"];
+    for name in alike {
+        std::fs::write(disk.mount.join(name), "somebody's").unwrap();
+    }
+    crate::place::say(disk.calibrate(&["--block-size", "1000"])).refuses(1, &["a multiple of"]);
+    for name in alike {
+        assert!(disk.mount.join(name).exists(), "{name}");
+    }
+}
