@@ -67,12 +67,15 @@ fn evidence(machine: &Machine, storages: &[Storage]) -> Evidence {
     let mut unchecked: Vec<String> =
         unchecked.map(|unknown| format!("{} ({})", unknown.what, unknown.why)).collect();
     unchecked.dedup();
+    let all = || storages.iter().flat_map(|s| &s.disks);
+    let known = !storages.is_empty() && storages.iter().all(Storage::medium_known);
     Evidence {
         memory: machine.memory_bytes.map(Bytes),
         memory_backed: storages
             .iter()
             .flat_map(|s| &s.disks)
             .any(|d| d.name.starts_with("zram") || d.name.starts_with("ram")),
+        rotates: known.then(|| all().any(|disk| disk.rotational == Some(true))),
         unchecked,
         ..Evidence::default()
     }
