@@ -26,18 +26,21 @@ pub fn run(args: &Args, context: &Context, engine: &mut Engine) -> Result<Ended>
     }
     let writes = args.write.is_some() || args.mix.is_some_and(|mix| mix.read_percent < 100);
     if writes && args.consent.read_only {
-        bail!(WrongUsage("this load writes, and --read-only forbids it\nhint: leave one of them out".to_owned()));
+        bail!(WrongUsage(
+            "this load writes, and --read-only forbids it\nhint: leave one of them out".to_owned()
+        ));
     }
     if args.rate.is_some_and(|rate| !(rate > 0.0 && rate.is_finite())) {
-        bail!(WrongUsage("--rate must be more than nothing\nhint: so many I/Os a second, such as --rate 5000".to_owned()));
+        bail!(WrongUsage(
+            "--rate must be more than nothing\nhint: so many I/Os a second, such as --rate 5000".to_owned()
+        ));
     }
     let roots = Roots::default();
     let interrupt = Interrupt::watch();
     let progress = Progress::new(context.progress && !args.no_preflight);
     if args.dry_run {
         let plan = plan(args, target_of(&args.target), writes, args.size);
-        serde_json::to_writer_pretty(std::io::stdout(), &plan)?;
-        println!();
+        writeln!(std::io::stdout(), "{}", serde_json::to_string_pretty(&plan)?)?;
         return Ok(Ended::Done);
     }
     let ready = targets::ready(&roots, &args.target, args.size, 0)?;

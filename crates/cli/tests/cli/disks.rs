@@ -66,7 +66,8 @@ impl Disk {
     }
 
     fn counters(&self) -> [u64; 4] {
-        let text = std::fs::read_to_string(format!("/sys/block/{}/stat", self.name)).expect("the disk is there");
+        let text =
+            std::fs::read_to_string(format!("/sys/block/{}/stat", self.name)).expect("the disk is there");
         let number: Vec<u64> = text.split_whitespace().map(|word| word.parse().expect("a number")).collect();
         [number[0], number[2], number[4], number[6]]
     }

@@ -4,7 +4,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use crate::disks::Disk;
-use crate::place::{Lab, Place, Said, alone, ended, scratch_files, signal, start, wait_until};
+use crate::place::{Lab, Place, Said, Started, alone, scratch_files, wait_until};
 
 /// Those checks of a record that failed, each with what it saw.
 fn failed(record: &serde_json::Value) -> String {
@@ -35,10 +35,12 @@ fn reads_past_a_cut_fail_with_errno_and_offset_and_count_as_no_iops() {
     let record = said.json();
     assert_eq!(record.pointer("/verdict/state"), Some(&"not believable".into()));
     let (failed, all) = failed_of_all(&record);
-    let iops = record.pointer("/summary/iops/value").and_then(|v| v.as_f64()).expect("half of it can be read");
+    let iops =
+        record.pointer("/summary/iops/value").and_then(|v| v.as_f64()).expect("half of it can be read");
     // Half of the device is gone, so about half of the reads failed. Both together would be twice the figure.
     assert!(failed > all * 0.4 && failed < all * 0.6, "{failed} of {all}");
-    let samples = record.pointer("/summary/read_latency/latency/count").and_then(|v| v.as_f64()).expect("reads");
+    let samples =
+        record.pointer("/summary/read_latency/latency/count").and_then(|v| v.as_f64()).expect("reads");
     assert!(samples <= all - failed, "{samples} latencies of {} reads that succeeded", all - failed);
     assert!(iops < (all - failed) * 1.5, "{iops}/s in a second with {} good reads", all - failed);
 }
@@ -60,8 +62,7 @@ fn a_full_device_below_a_loop_fails_the_writes_and_is_not_believable() {
     let Some(lab) = Lab::open("full") else { return };
     let made = lab.make(&["full-loop", "create"]);
     let device = made("device");
-    let words =
-        ["run", "--write", "random", "--time", "1s", "--json", "--write-consent", &device, &device];
+    let words = ["run", "--write", "random", "--time", "1s", "--json", "--write-consent", &device, &device];
     let said = Place::new().say(&words).ends(3);
     let errno = ["No space left on device (os error 28)", "Input/output error (os error 5)"];
     assert!(errno.iter().any(|errno| said.err.contains(errno)), "{}", said.err);
@@ -71,15 +72,17 @@ fn a_full_device_below_a_loop_fails_the_writes_and_is_not_believable() {
 }
 
 /// A calibration whose layout writes 8 MiB a second, once it has begun to.
-fn slow_layout(disk: &Disk) -> std::process::Child {
+fn slow_layout(disk: &Disk) -> Started {
     let program = env!("CARGO_BIN_EXE_fathom");
     let limit = ["throttle", "--write-bps", "8M", "--path", disk.at(), "--", program];
     let words = ["calibrate", disk.at(), "--time", "5s", "--size", "96m"];
     let mut command = disk.lab.command(&[&limit[..], &words].concat());
     disk.place.at_home(&mut command);
-    let child = start(command);
+    let child = Started::new(command);
     wait_until("the layout", Duration::from_secs(20), || {
-        let file = scratch_files(&disk.mount).first().map(|name| disk.mount.join(name));
+        // Number 0 is what is laid out; the logs of the commits begin at 1000.
+        let names = scratch_files(&disk.mount);
+        let file = names.iter().find(|name| name.ends_with("-0.dat")).map(|name| disk.mount.join(name));
         file.and_then(|file| file.metadata().ok()).is_some_and(|about| about.len() >= 2 << 20)
     });
     child
@@ -100,7 +103,8 @@ fn a_disk_that_fills_up_during_the_layout_ends_the_run_and_leaves_nothing() {
         let taken = Command::new("fallocate").args(["-l", &wanted]).arg(&other).output().expect("util-linux");
         take = if taken.status.success() { take } else { take / 2 };
     }
-    let said = ended(child).refuses(1, &["the layout failed", "No space left on device", "at byte ", "--size"]);
+    let said =
+        child.ended().refuses(1, &["the layout failed", "No space left on device", "at byte ", "--size"]);
     assert!(!said.out.contains("max_iops"), "{}", said.out);
     assert!(scratch_files(&disk.mount).is_empty());
     std::fs::remove_file(other).unwrap();
@@ -113,8 +117,7 @@ fn an_interrupted_layout_ends_with_130_and_leaves_no_scratch_file() {
     let _alone = alone();
     let Some(disk) = Disk::own("intlayout") else { return };
     let child = slow_layout(&disk);
-    signal(&child, "INT");
-    let said = ended(child).ends(130);
+    let said = child.signal("INT").ends(130);
     assert!(!said.out.contains("max_iops"), "{}", said.out);
     assert!(scratch_files(&disk.mount).is_empty());
 }
@@ -124,8 +127,7 @@ fn what_a_killed_layout_left_is_said_and_removed_by_the_next_start() {
     let _alone = alone();
     let Some(disk) = Disk::own("killlayout") else { return };
     let child = slow_layout(&disk);
-    signal(&child, "KILL");
-    assert_eq!(ended(child).status, None);
+    assert_eq!(child.signal("KILL").status, None);
     assert!(!scratch_files(&disk.mount).is_empty());
     let said: Said = crate::place::say(disk.calibrate(&[]));
     assert!(said.out.contains("which a killed run left behind"), "{}\n{}", said.out, said.err);

@@ -13,7 +13,8 @@ fn sum_of(path: &str) -> String {
 #[test]
 fn a_database_directory_gets_no_scratch_file() {
     let place = Place::new();
-    for (database, sign) in [("PostgreSQL", "PG_VERSION"), ("MySQL", "ibdata1"), ("Oracle", "control01.ctl")] {
+    for (database, sign) in [("PostgreSQL", "PG_VERSION"), ("MySQL", "ibdata1"), ("Oracle", "control01.ctl")]
+    {
         let inside = place.path().join(database).join("base");
         std::fs::create_dir_all(&inside).unwrap();
         std::fs::write(place.path().join(database).join(sign), "16\n").unwrap();
@@ -58,7 +59,8 @@ fn a_mounted_device_is_not_written_whatever_the_consent() {
     let _alone = alone();
     let Some(disk) = Disk::own("mounted") else { return };
     let folder = disk.at().to_owned();
-    let made = disk.lab.make(&["loop", "create", "--size", "32M", "--mount", "--fs", "ext4", "--dir", &folder]);
+    let made =
+        disk.lab.make(&["loop", "create", "--size", "32M", "--mount", "--fs", "ext4", "--dir", &folder]);
     let (device, mount) = (made("device"), made("mount"));
     let place = &disk.place;
     let words = ["cannot write to", &device, &mount];
@@ -96,7 +98,8 @@ fn data_files_are_read_as_one_set_and_what_was_left_out_is_listed() {
     write_noise(&base.join("little"), 4096);
     std::os::unix::fs::symlink(&one, base.join("link")).unwrap();
     let before = (sum_of(one.to_str().unwrap()), sum_of(two.to_str().unwrap()));
-    let said = disk.place.say(&["calibrate", "--data-files", base.to_str().unwrap(), "--time", "5s", "--json"]);
+    let said =
+        disk.place.say(&["calibrate", "--data-files", base.to_str().unwrap(), "--time", "5s", "--json"]);
     assert!(matches!(said.status, Some(0 | 3)), "{}", said.err);
     let record = said.json();
     let targets = record.pointer("/targets").unwrap().as_array().unwrap().len();

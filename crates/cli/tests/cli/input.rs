@@ -24,7 +24,8 @@ fn a_target_that_is_no_storage_is_refused() {
 #[test]
 fn a_latency_that_cannot_be_meant_is_wrong_usage_and_shows_what_can() {
     let place = Place::new();
-    for odd in ["20", "0", "0ms", "banana", "p99", "p0=3ms", "p100=3ms", "p99=", "=3ms", "1e400s", "nan", ""] {
+    for odd in ["20", "0", "0ms", "banana", "p99", "p0=3ms", "p100=3ms", "p99=", "=3ms", "1e400s", "nan", ""]
+    {
         let said = place.say(&["calibrate", &format!("--max-latency={odd}"), "--dry-run", "."]).ends(2);
         assert!(said.err.contains("such as 20ms (the mean), p95=10ms or p99=2ms"), "{odd}: {}", said.err);
     }
@@ -75,9 +76,15 @@ fn a_calibration_of_a_file_smaller_than_one_block_is_refused() {
     let _alone = alone();
     let Some(disk) = Disk::own("small") else { return };
     let small = crate::place::write_noise(&disk.mount.join("small"), 4096);
-    disk.place.say(&["calibrate", small.to_str().unwrap(), "--time", "5s"]).refuses(1, &["small holds 4 KiB"]);
+    disk.place
+        .say(&["calibrate", small.to_str().unwrap(), "--time", "5s"])
+        .refuses(1, &["small holds 4 KiB"]);
     let said = disk.place.say(&["history"]).ends(0);
-    assert!(!said.out.contains("calibrate\n") && said.out.lines().count() <= 1, "no run is kept: {}", said.out);
+    assert!(
+        !said.out.contains("calibrate\n") && said.out.lines().count() <= 1,
+        "no run is kept: {}",
+        said.out
+    );
 }
 
 #[test]

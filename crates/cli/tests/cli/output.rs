@@ -63,7 +63,9 @@ fn the_three_lines_of_calibrate_io_begin_lines_of_their_own() {
 fn what_goes_to_no_terminal_has_no_escapes_and_neither_has_what_goes_to_one_with_no_color() {
     let place = Place::new();
     place.say(&["calibrate", SIMULATED]).ends(0);
-    for words in [&["calibrate", SIMULATED][..], &["show"], &["history"], &["--help"], &["calibrate", "--nope"]] {
+    for words in
+        [&["calibrate", SIMULATED][..], &["show"], &["history"], &["--help"], &["calibrate", "--nope"]]
+    {
         let said = place.say(words);
         assert!(!said.out.contains('\u{1b}') && !said.err.contains('\u{1b}'), "{words:?}");
     }

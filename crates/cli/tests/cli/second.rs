@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use crate::disks::{Disk, Doing};
-use crate::place::{Place, alone, ended, signal, start, wait_until, write_noise};
+use crate::place::{Place, Started, alone, wait_until, write_noise};
 
 #[test]
 fn a_second_calibration_fails_at_once_and_names_the_first_by_every_path_to_the_disk() {
@@ -14,7 +14,7 @@ fn a_second_calibration_fails_at_once_and_names_the_first_by_every_path_to_the_d
     let file = write_noise(&folder.join("data"), 4 << 20);
     let at = disk.at().to_owned();
     let made = disk.lab.make(&["loop", "create", "--size", "16M", "--dir", &at]);
-    let child = start(disk.place.fathom(&["calibrate", disk.at(), "--time", "30s", "--size", "64m"]));
+    let child = Started::new(disk.place.fathom(&["calibrate", disk.at(), "--time", "30s", "--size", "64m"]));
     wait_until("the first", Duration::from_secs(20), || disk.doing() == Doing::SmallReads);
     let device = format!("/dev/{}", disk.name);
     let other_store = Place::new();
@@ -28,8 +28,7 @@ fn a_second_calibration_fails_at_once_and_names_the_first_by_every_path_to_the_d
         assert!(begun.elapsed() < Duration::from_secs(3), "{path}: {:?}", begun.elapsed());
     }
     assert_eq!(crate::place::scratch_files(&folder).len(), 0, "the second took its scratch file away");
-    signal(&child, "INT");
-    ended(child).ends(130);
+    child.signal("INT").ends(130);
     let said = crate::place::say(disk.calibrate(&[]));
     assert!(matches!(said.status, Some(0 | 3)), "the lock went with its owner: {}", said.err);
 }

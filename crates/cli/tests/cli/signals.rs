@@ -3,16 +3,20 @@
 use std::time::Duration;
 
 use crate::disks::{Disk, Doing};
-use crate::place::{alone, ended, scratch_files, signal, start, wait_until};
+use crate::place::{Started, alone, scratch_files, wait_until};
 
 const PHASES: [Doing; 3] = [Doing::SmallReads, Doing::LargeReads, Doing::Writes];
 
 /// A calibration that has come to a phase: told by what the disk does.
-fn calibrating(disk: &Disk, phase: Doing) -> std::process::Child {
+fn calibrating(disk: &Disk, phase: Doing) -> Started {
     let words = ["calibrate", disk.at(), "--time", "10s", "--size", "64m"];
-    let child = start(disk.place.fathom(&words));
-    let measuring = || disk.doing() == Doing::SmallReads;
-    wait_until("the first measurement", Duration::from_secs(20), measuring);
+    let child = Started::new(disk.place.fathom(&words));
+    let mut looks = 0;
+    // Looks of 60 ms: the first point, of a second, is behind it then.
+    wait_until("two seconds of small reads", Duration::from_secs(20), || {
+        looks += u32::from(disk.doing() == Doing::SmallReads);
+        looks >= 35
+    });
     wait_until(&format!("{phase:?}"), Duration::from_secs(30), || disk.doing() == phase);
     child
 }
@@ -23,8 +27,7 @@ fn an_interrupt_keeps_and_shows_what_was_measured_and_leaves_no_scratch_file() {
     let Some(disk) = Disk::own("int") else { return };
     for phase in PHASES {
         let child = calibrating(&disk, phase);
-        signal(&child, "INT");
-        let said = ended(child).ends(130);
+        let said = child.signal("INT").ends(130);
         assert!(scratch_files(&disk.mount).is_empty(), "{phase:?}");
         assert!(said.out.contains("max_iops = "), "{phase:?}: {}\n{}", said.out, said.err);
         assert_eq!(said.out.contains("max_mbps = "), phase == Doing::Writes, "{phase:?}: {}", said.out);
@@ -44,8 +47,7 @@ fn a_second_start_says_what_a_killed_run_left_and_removes_it() {
         let child = calibrating(&disk, phase);
         let status = disk.place.say(&["status"]).ends(0);
         assert!(status.out.starts_with("IN PROGRESS"), "{phase:?}: {}", status.out);
-        signal(&child, "KILL");
-        assert_eq!(ended(child).status, None);
+        assert_eq!(child.signal("KILL").status, None);
         let left = scratch_files(&disk.mount);
         assert!(!left.is_empty(), "{phase:?}");
         let status = disk.place.say(&["status"]).ends(0);
@@ -66,7 +68,8 @@ fn a_second_start_says_what_a_killed_run_left_and_removes_it() {
 fn files_that_only_look_like_scratch_files_and_those_of_other_hosts_stay() {
     let _alone = alone();
     let Some(disk) = Disk::own("alike") else { return };
-    let alike = [".fathom-scratch-mine.dat", ".fathom-scratch-elsewhere-0c683e7b-4026531836-1-2-0.dat", "fathom.dat"];
+    let alike =
+        [".fathom-scratch-mine.dat", ".fathom-scratch-elsewhere-0c683e7b-4026531836-1-2-0.dat", "fathom.dat"];
     for name in alike {
         std::fs::write(disk.mount.join(name), "somebody's").unwrap();
     }
