@@ -16,6 +16,7 @@ use fathom_host::Roots;
 use fathom_record::*;
 use fathom_spec::*;
 use std::io::Write;
+use std::path::Path;
 
 /// Runs the command.
 pub fn run(args: &Args, context: &Context, engine: &mut Engine) -> Result<Ended> {
@@ -43,6 +44,10 @@ pub fn run(args: &Args, context: &Context, engine: &mut Engine) -> Result<Ended>
         writeln!(std::io::stdout(), "{}", serde_json::to_string_pretty(&plan)?)?;
         return Ok(Ended::Done);
     }
+    let cleared = match Path::new(&args.target).is_dir() {
+        true => targets::clear_leftovers(&roots, Path::new(&args.target)),
+        false => Vec::new(),
+    };
     let ready = targets::ready(&roots, &args.target, args.size, 0)?;
     engine.permits = permits(args, &ready);
     let found = (!args.no_preflight).then(|| preflight::look(&roots, std::slice::from_ref(&ready)));
@@ -66,6 +71,7 @@ pub fn run(args: &Args, context: &Context, engine: &mut Engine) -> Result<Ended>
     };
     let mut record =
         empty_record("run", &context.command, args.output.label.clone(), vec![args.target.clone()], facts);
+    record.notes.extend(cleared.into_iter().map(|text| Note { text, hint: None }));
     let mut keeper = None;
     if let Some(found) = &found {
         let (kept, notes) = Keeper::begin(context.store.clone(), &record, found.physical_disks());

@@ -11,6 +11,7 @@ use fathom_engine::Engine;
 use fathom_host::{DeviceNumber, Roots, counters, resolve};
 use fathom_record::*;
 use fathom_spec::*;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// Runs the command. Nothing is written and nothing is kept.
@@ -58,7 +59,11 @@ pub fn run(args: &Ping, context: &Context, engine: &mut Engine) -> Result<Ended>
     record.runs.push(run);
     fathom_render::load::write_ping(&record, surroundings::style(), &mut std::io::stdout())?;
     let failed = record.runs[0].faults().next().is_some();
-    Ok(if failed { Ended::Failed } else { Ended::Done })
+    Ok(match (failed, interrupt.raised()) {
+        (true, _) => Ended::Failed,
+        (false, true) => Ended::Interrupted,
+        (false, false) => Ended::Done,
+    })
 }
 
 /// The file itself, or the largest one below a directory.
@@ -134,7 +139,11 @@ impl Control for Teller<'_> {
             self.before = after;
             self.number += new.operations;
             let mean = Nanos(new.latency_sum_ns / new.operations.max(1));
-            println!("{}: read {} in {mean}   {}", self.name, self.number, awaits.join(", "));
+            let line = format!("{}: read {} in {mean}   {}", self.name, self.number, awaits.join(", "));
+            if writeln!(std::io::stdout(), "{line}").is_err() {
+                // Its reader has gone.
+                return Steer::Stop(Vec::new(), Why::Told);
+            }
         }
         Steer::Continue
     }

@@ -125,6 +125,15 @@ pub fn say(command: Command) -> Said {
     }
 }
 
+/// Runs a command whose reader has gone before it says anything.
+pub fn say_to_nobody(mut command: Command) -> Said {
+    let (reader, writer) = std::io::pipe().expect("a pipe");
+    drop(reader);
+    let child = command.stdin(Stdio::null()).stdout(writer).stderr(Stdio::piped()).spawn();
+    drop(command);
+    Said::from(child.and_then(Child::wait_with_output).expect("the program can be started"))
+}
+
 /// A program that runs beside the test, and ends with it.
 pub struct Started {
     child: Option<Child>,

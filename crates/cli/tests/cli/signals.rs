@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::disks::{Disk, Doing};
-use crate::place::{Started, alone, scratch_files, wait_until};
+use crate::place::{Place, Started, alone, say_to_nobody, scratch_files, wait_until};
 
 const PHASES: [Doing; 3] = [Doing::SmallReads, Doing::LargeReads, Doing::Writes];
 
@@ -30,10 +30,11 @@ fn an_interrupt_keeps_and_shows_what_was_measured_and_leaves_no_scratch_file() {
         let said = child.signal("INT").ends(130);
         assert!(scratch_files(&disk.mount).is_empty(), "{phase:?}");
         assert!(said.out.contains("max_iops = "), "{phase:?}: {}\n{}", said.out, said.err);
-        assert_eq!(said.out.contains("max_mbps = "), phase == Doing::Writes, "{phase:?}: {}", said.out);
         let kept = disk.place.say(&["show", "--json"]).ends(0).json();
         assert_eq!(kept.pointer("/ending"), Some(&"interrupted".into()), "{phase:?}");
         assert!(kept.pointer("/summary/max_iops/value").is_some(), "{phase:?}");
+        let large = kept.pointer("/summary/max_mbps/value").is_some();
+        assert_eq!(large, phase == Doing::Writes, "{phase:?}: {}", said.out);
     }
     let status = disk.place.say(&["status"]).ends(0);
     assert!(!status.out.starts_with("IN PROGRESS"), "{}", status.out);
@@ -77,4 +78,44 @@ fn files_that_only_look_like_scratch_files_and_those_of_other_hosts_stay() {
     for name in alike {
         assert!(disk.mount.join(name).exists(), "{name}");
     }
+}
+
+#[test]
+fn a_single_load_is_interrupted_and_cleaned_up_after_like_a_calibration() {
+    let _alone = alone();
+    let Some(disk) = Disk::own("load") else { return };
+    let loading = |words: &[&str]| {
+        let load = ["run", "--read", "random", "--size", "32m", disk.at(), "--time"];
+        let child = Started::new(disk.place.fathom(&[&load[..], words].concat()));
+        wait_until("the load", Duration::from_secs(20), || disk.doing() == Doing::SmallReads);
+        child
+    };
+    let said = loading(&["60s"]).signal("INT").ends(130);
+    assert!(said.out.starts_with("iops "), "{}", said.out);
+    assert!(scratch_files(&disk.mount).is_empty());
+    assert_eq!(loading(&["60s"]).signal("KILL").status, None);
+    assert_eq!(scratch_files(&disk.mount).len(), 1);
+    let load = ["run", "--read", "random", "--size", "32m", disk.at(), "--time", "1s"];
+    let said = disk.place.say(&load);
+    assert!(said.out.contains("which a killed run left behind"), "{}\n{}", said.out, said.err);
+    assert!(scratch_files(&disk.mount).is_empty());
+}
+
+#[test]
+fn a_ping_ends_by_interrupt_by_count_and_with_its_reader() {
+    let place = Place::new();
+    place.file("data", 2 << 20);
+    let counted = place.say(&["ping", "-c", "3", "-i", "10ms", "data"]).ends(0);
+    assert!(counted.out.contains("3 reads, one at a time"), "{}", counted.out);
+    let child = Started::new(place.fathom(&["ping", "-i", "10ms", "data"]));
+    let io = format!("/proc/{}/io", child.id());
+    let has_read = || {
+        let text = std::fs::read_to_string(&io).unwrap_or_default();
+        let bytes = text.lines().find_map(|line| line.strip_prefix("read_bytes: ")?.parse::<u64>().ok());
+        bytes.is_some_and(|bytes| bytes >= 5 * 4096)
+    };
+    wait_until("five reads", Duration::from_secs(20), has_read);
+    let said = child.signal("INT").ends(130);
+    assert!(said.out.contains("one at a time"), "{}", said.out);
+    say_to_nobody(place.fathom(&["ping", "-i", "10ms", "data"])).ends(0);
 }
