@@ -24,11 +24,7 @@ pub fn counts(latency: &Latency) -> [u64; BINS] {
 /// Writes the histograms of one kind (`Small` or `Large`) at one data point.
 pub fn write(kind: &str, side: &Side, load: Load, out: &mut impl Write) -> io::Result<()> {
     let (reads, writes) = (counts(&side.read), counts(&side.write));
-    writeln!(
-        out,
-        "{kind} Read / Write Latency Histogram @ Small={} and Large={}",
-        load.small, load.large
-    )?;
+    writeln!(out, "{kind} Read / Write Latency Histogram @ Small={} and Large={}", load.small, load.large)?;
     writeln!(out, "\tLatency:\t\t# of IOs (read)\t\t # of IOs (write)")?;
     for (bin, (read, write)) in reads.iter().zip(&writes).enumerate() {
         let (low, high) = if bin == 0 { (0, 1) } else { (1u64 << bin, 2u64 << bin) };
@@ -44,7 +40,9 @@ mod tests {
     #[test]
     fn each_latency_falls_into_its_octave() {
         let mut latency = Latency::default();
-        [0, 1_999, 2_000, 3_999, 4_000, 1_023_999, 1_024_000, u64::MAX / 2].iter().for_each(|ns| latency.add(*ns));
+        [0, 1_999, 2_000, 3_999, 4_000, 1_023_999, 1_024_000, u64::MAX / 2]
+            .iter()
+            .for_each(|ns| latency.add(*ns));
         let counts = counts(&latency);
         assert_eq!((counts[0], counts[1], counts[2], counts[9], counts[10]), (2, 2, 1, 1, 1));
         assert_eq!((counts[27], counts.iter().sum::<u64>()), (1, 8));

@@ -16,7 +16,7 @@ pub mod points;
 pub mod read;
 pub mod report;
 
-pub use options::{Layout, LargeType, Level, Matrix, OptionError, Options, Queue, Simulate, help, parse};
+pub use options::{LargeType, Layout, Level, Matrix, OptionError, Options, Queue, Simulate, help, parse};
 pub use plan::{Lun, large_workers, luns, plan, warming};
 pub use points::Points;
 pub use read::{Grid, read_grid};

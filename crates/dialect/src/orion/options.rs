@@ -235,7 +235,10 @@ pub fn parse(arguments: &[String]) -> Result<Options, OptionError> {
         }
     }
     options.level = level.ok_or_else(|| {
-        wrong("-run is missing", "say which test: -run simple, normal, oltp, dss or advanced; -help tells more")
+        wrong(
+            "-run is missing",
+            "say which test: -run simple, normal, oltp, dss or advanced; -help tells more",
+        )
     })?;
     let usual = if options.level == Level::Dss { 240 } else { 60 };
     options.duration = duration.unwrap_or(Nanos::from_seconds(usual));
@@ -331,10 +334,7 @@ fn check(options: &Options) -> Result<(), OptionError> {
         }
     }
     if small && large && options.num_small == Some(0) && options.num_large == Some(0) {
-        return Err(wrong(
-            "-num_small 0 and -num_large 0 leave nothing to measure",
-            "raise one of them",
-        ));
+        return Err(wrong("-num_small 0 and -num_large 0 leave nothing to measure", "raise one of them"));
     }
     Ok(())
 }
@@ -461,8 +461,14 @@ pub fn help(out: &mut impl Write) -> io::Result<()> {
         let default = if default.is_empty() { String::new() } else { format!(" [{default}]") };
         writeln!(out, "  {:<46} {says}{default}", format!("{name} {value}"))?;
     }
-    writeln!(out, "\nNAME.lun names one block device or file a line. Sizes may carry a unit: 8 and 8k are the same.")?;
-    writeln!(out, "Writing (-write) destroys what is on the LUNs; one that holds something needs -write-consent.")
+    writeln!(
+        out,
+        "\nNAME.lun names one block device or file a line. Sizes may carry a unit: 8 and 8k are the same."
+    )?;
+    writeln!(
+        out,
+        "Writing (-write) destroys what is on the LUNs; one that holds something needs -write-consent."
+    )
 }
 
 #[cfg(test)]
@@ -483,9 +489,10 @@ mod tests {
 
     #[test]
     fn lines_of_real_use_are_understood() {
-        let options =
-            typed("-run advanced -testname advancedtest -matrix max -num_small 4 -num_large 4 -size_large 512")
-                .unwrap();
+        let options = typed(
+            "-run advanced -testname advancedtest -matrix max -num_small 4 -num_large 4 -size_large 512",
+        )
+        .unwrap();
         assert_eq!((options.num_small, options.num_large), (Some(4), Some(4)));
         assert_eq!(options.size_large, Bytes(512 << 10));
         assert_eq!(options.matrix, Matrix::Max);

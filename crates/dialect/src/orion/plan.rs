@@ -79,7 +79,8 @@ fn add_sequential(plan: &mut Plan, options: &Options, space: SpaceId, load: Load
     let (reading, writing) = large_workers(options, load.large);
     let alone = options.simulate == Simulate::Raid0 && load.small == 0 && (reading == 0 || writing == 0);
     let begin = if alone { Begin::Inner } else { Begin::Random };
-    for (workers, verb, name) in [(reading, Verb::Read, "large reads"), (writing, Verb::Write, "large writes")]
+    for (workers, verb, name) in
+        [(reading, Verb::Read, "large reads"), (writing, Verb::Write, "large writes")]
     {
         if workers == 0 {
             continue;
@@ -187,8 +188,7 @@ mod tests {
         let line = "-run advanced -type seq -num_streamIO 3 -simulate raid0 -write 25 -matrix max -num_small 0 -num_large 4";
         let options = typed(line);
         let made = plan(&options, &some_luns(2), Load { small: 0, large: 4 }, 1);
-        let seen: Vec<_> =
-            made.streams.iter().map(|s| (s.workers, s.depth.most(), blocks(s).mix)).collect();
+        let seen: Vec<_> = made.streams.iter().map(|s| (s.workers, s.depth.most(), blocks(s).mix)).collect();
         assert_eq!(seen, [(3, 3, Mix::Only(Verb::Read)), (1, 3, Mix::Only(Verb::Write))]);
         let alone = plan(&typed(&line.replace("25", "0")), &some_luns(2), Load { small: 0, large: 4 }, 1);
         assert_eq!(blocks(&alone.streams[0]).pattern, Pattern::Sequential(Begin::Inner));

@@ -21,7 +21,9 @@ impl Grid {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum GridError {
     /// No line begins with `Large/Small`.
-    #[error("there is no table: no line begins with Large/Small\nhint: a run that failed before its first point leaves an empty file")]
+    #[error(
+        "there is no table: no line begins with Large/Small\nhint: a run that failed before its first point leaves an empty file"
+    )]
     NoTable,
     /// A cell is no number.
     #[error("line {line}: {found:?} is not a number\nhint: a cell is a number or blank")]
@@ -41,7 +43,8 @@ pub enum GridError {
 
 /// Reads a table; what stands before it is passed over.
 pub fn read_grid(text: &str) -> Result<Grid, GridError> {
-    let mut lines = text.lines().enumerate().skip_while(|(_, line)| !line.trim_start().starts_with("Large/Small"));
+    let mut lines =
+        text.lines().enumerate().skip_while(|(_, line)| !line.trim_start().starts_with("Large/Small"));
     let (at, header) = lines.next().ok_or(GridError::NoTable)?;
     let mut grid = Grid { columns: header_cells(header, at)?, rows: Vec::new() };
     for (at, line) in lines.filter(|(_, line)| !line.trim().is_empty()) {
@@ -82,7 +85,10 @@ mod tests {
         assert_eq!(read_grid(&spoken).unwrap(), grid);
         let text = "Large/Small,      0,      1\n          1, 271.58,       \n          2,       , 374.26\n";
         let grid = read_grid(text).unwrap();
-        assert_eq!((grid.at(0, 1), grid.at(1, 1), grid.at(0, 2), grid.at(1, 2)), (Some(271.58), None, None, Some(374.26)));
+        assert_eq!(
+            (grid.at(0, 1), grid.at(1, 1), grid.at(0, 2), grid.at(1, 2)),
+            (Some(271.58), None, None, Some(374.26))
+        );
     }
 
     #[test]

@@ -121,12 +121,10 @@ impl Report<'_> {
     /// The results, as at the end of the summary and (11.2) of stdout.
     pub fn results(&self, done: &[Point], out: &mut impl Write) -> io::Result<()> {
         let blank = if self.is_11_1() { "" } else { "\n" };
-        let most = |of: fn(&Point) -> Option<f64>| best(done, of, |a, b| a > b);
-        let fastest = most(Point::iops);
-        if let Some((point, mbps)) = most(Point::mbps) {
+        if let Some((point, mbps)) = best(done, Point::mbps, |a, b| a > b) {
             writeln!(out, "Maximum Large MBPS={mbps:.2} @ {}{blank}", at(point.load))?;
         }
-        if let Some((point, iops)) = fastest {
+        if let Some((point, iops)) = best(done, Point::iops, |a, b| a > b) {
             writeln!(out, "Maximum Small IOPS={iops:.0} @ {}", at(point.load))?;
             self.latencies(point, out)?;
             write!(out, "{blank}")?;
@@ -138,11 +136,8 @@ impl Report<'_> {
                 false => writeln!(out, "Minimum Small Latency={:.0} usecs @ {load}", ns / 1e3)?,
             }
             self.latencies(point, out)?;
-        }
-        if let Some((point, side)) = fastest.and_then(|(point, _)| Some((point, point.small()?)))
-            && !self.is_11_1()
-        {
-            histogram::write("Small", side, point.load, out)?;
+            let side = point.small.as_ref().filter(|_| !self.is_11_1());
+            side.iter().try_for_each(|side| histogram::write("Small", side, point.load, out))?;
         }
         for point in done {
             if let Some(trouble) = &point.trouble {
@@ -228,7 +223,9 @@ impl Report<'_> {
         writeln!(out, "Large IO size: {} KB", kilobytes(options.size_large.0))?;
         self.large_ios(out)?;
         match options.simulate {
-            Simulate::Concat => writeln!(out, "{}: CONCAT", word("Simulated Array Type", "Simulated array type"))?,
+            Simulate::Concat => {
+                writeln!(out, "{}: CONCAT", word("Simulated Array Type", "Simulated array type"))?
+            }
             Simulate::Raid0 => {
                 writeln!(out, "{}: RAID 0", word("Simulated Array Type", "Simulated array type"))?;
                 let depth = kilobytes(options.stripe.0);
@@ -240,7 +237,11 @@ impl Report<'_> {
         let cache = cache.unwrap_or_else(|| word("Not Entered", "not specified").to_owned());
         writeln!(out, "{}: {cache}", word("Cache Size", "Cache size"))?;
         let seconds = options.duration.seconds();
-        writeln!(out, "{}: {seconds} seconds", word("Duration for each Data Point", "Duration for each data point"))?;
+        writeln!(
+            out,
+            "{}: {seconds} seconds",
+            word("Duration for each Data Point", "Duration for each data point")
+        )?;
         write!(out, "Small Columns:")?;
         self.points.small_columns.iter().try_for_each(|small| write!(out, ",{small:>7}"))?;
         write!(out, "\nLarge Columns:")?;
@@ -324,11 +325,7 @@ fn moments(latency: &Latency) -> Option<String> {
     let (mean, deviation) = (latency.mean_ns()?, latency.deviation_ns()?);
     let us = |ns: f64| ns / 1e3;
     let (min, max) = (us(latency.min_ns as f64), us(latency.max_ns as f64));
-    Some(format!(
-        "avg={:.0} us, min={min:.0} us, max={max:.0} us, std dev={:.0} us",
-        us(mean),
-        us(deviation)
-    ))
+    Some(format!("avg={:.0} us, min={min:.0} us, max={max:.0} us, std dev={:.0} us", us(mean), us(deviation)))
 }
 
 fn at(load: Load) -> String {
