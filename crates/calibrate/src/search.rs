@@ -21,6 +21,8 @@ const GROWTH_LEAST: f64 = 0.01;
 const GROWTH_NOISE_MOST: f64 = 0.08;
 /// A rung whose growth could still be this large is followed by one more before the ladder ends.
 const GROWTH_OPEN: f64 = 0.10;
+/// The ladder of a search that refines goes on at least to this load.
+const LADDER_LEAST: u32 = 16;
 /// A rival within this distance of the peak is judged only after the peak was measured twice, so that a drift of the
 /// device between the two is known.
 const CLOSE_CALL: f64 = 0.05;
@@ -137,7 +139,10 @@ impl LoadSearch {
         let fits = self.fitting(&points);
         match (self.step(seen), best(&fits)) {
             (Ok(found) | Err(Halt::Found(found)), _) => Some(found),
-            (Err(Halt::Ask(_)), Some(best)) => Some(Found { load: best.load, ended: Ended::OutOfPoints }),
+            (Err(Halt::Ask(_)), Some(peak)) => {
+                let least = fits.iter().find(|p| ties(p, peak, 0.0)).unwrap_or(&peak);
+                Some(Found { load: least.load, ended: Ended::OutOfPoints })
+            }
             (Err(Halt::Ask(_)), None) => {
                 Some(Found { load: points.first()?.load, ended: Ended::OverLimitAtOne })
             }
@@ -207,7 +212,9 @@ impl LoadSearch {
             } else if best.load < load {
                 flat += 1;
             }
-            if flat >= 2 || flat == 1 && gain + noise < GROWTH_OPEN * best.rate {
+            let ends = flat >= 2 || flat == 1 && gain + noise < GROWTH_OPEN * best.rate;
+            // A burst of somebody else's I/O looks like the end of growth: the low rungs are climbed in any case.
+            if ends && (load >= LADDER_LEAST.min(self.most) || !self.refine) {
                 return Ok(Ended::Saturated);
             }
             if load >= self.most {
@@ -301,8 +308,8 @@ fn reason(ladder: Ended, growing: bool, load: u32, most: u32) -> Ended {
 /// line cannot make the steps endlessly small.
 fn between(low: u32, high: u32, guess: f64, turn: usize) -> u32 {
     let middle = low.midpoint(high).max(low + 1);
-    match turn % 3 {
-        2 => middle,
+    match turn % 4 {
+        3 => middle,
         _ => (guess as u32).clamp(low + 1, high - 1),
     }
 }

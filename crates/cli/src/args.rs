@@ -1,7 +1,7 @@
 //! What can be typed, and nothing of what it means.
 
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
-use fathom_spec::{Bytes, LatencyLimit, Nanos};
+use fathom_spec::{Bytes, LatencyLimit, Nanos, QueueKind};
 use std::path::PathBuf;
 
 /// Measures what the storage under a database can do, and says how sure it is.
@@ -74,6 +74,18 @@ pub enum EngineKind {
     Libaio,
     /// One blocking call at a time for each worker
     Psync,
+}
+
+impl EngineKind {
+    /// The same in the plan's terms.
+    pub fn queue(self) -> QueueKind {
+        match self {
+            EngineKind::Auto => QueueKind::Auto,
+            EngineKind::IoUring => QueueKind::IoUring,
+            EngineKind::Libaio => QueueKind::Libaio,
+            EngineKind::Psync => QueueKind::Psync,
+        }
+    }
 }
 
 /// What may be written.

@@ -1,31 +1,37 @@
 //! `fathom calibrate`: makes the targets ready, lets the schedule say what is measured, and tells what came out.
 
-use crate::args::{Calibrate, EngineKind, Precision};
-use crate::keep::{Keeper, empty_record, write_page};
+mod asked;
+mod told;
+
+use crate::args::Calibrate;
+use crate::keep::{Keeper, empty_record};
 use crate::others::Others;
 use crate::preflight::{self, Found};
-use crate::surroundings::{self, Interrupt};
+use crate::surroundings::Interrupt;
 use crate::targets::{self, Ready};
 use crate::watch::{Progress, Watch};
 use crate::{Context, Ended};
 use anyhow::{Result, bail};
-use fathom_calibrate::load::{Ground, Kind, SLOT, ramp};
-use fathom_calibrate::schedule::{Calibration, Request};
-use fathom_calibrate::stopper::UntilPrecise;
-use fathom_calibrate::{evidence, summary};
+use asked::{check, dry_run, fault_text, layout, names, planner, question, quiet, request_facts, take_locks};
+use fathom_calibrate::observe::Observed;
+use fathom_calibrate::phase::Phase;
+use fathom_calibrate::plan::{Length, Planner};
+use fathom_calibrate::schedule::{Calibration, Step};
+use fathom_calibrate::stopper::Until;
+use fathom_calibrate::sustain;
 use fathom_engine::{Engine, Permits, Policy};
 use fathom_host::{Roots, Scratch, lock, scratch};
 use fathom_record::*;
 use fathom_spec::*;
-use std::io::Write;
 use std::path::Path;
 
 /// The layout of a scratch file stops after this.
 const LAYOUT_MOST: Nanos = Nanos::from_seconds(20);
-/// Writers of the largest group commit.
-const LOGS: u32 = 16;
-/// What `--precision strict` takes longer.
-const STRICT_TIMES: u64 = 3;
+/// The most small I/Os outstanding, and large ones: each needs a buffer of its size.
+const SMALL_MOST: u32 = 1024;
+const LARGE_MOST: u32 = 64;
+/// Slots as long as the bursts in which a throttle lets I/Os through, so that whole ones are fair.
+const SLOT: Nanos = Nanos::from_millis(100);
 
 /// Runs the command.
 pub fn run(args: &Calibrate, context: &Context, engine: &mut Engine) -> Result<Ended> {
@@ -40,108 +46,6 @@ pub fn run(args: &Calibrate, context: &Context, engine: &mut Engine) -> Result<E
     job.conclude(outcome)
 }
 
-fn check(args: &Calibrate) -> Result<()> {
-    if args.block_size.0 == 0 || args.large_size.0 < args.block_size.0 {
-        bail!(
-            "--block-size {} and --large-size {} do not go together\nhint: the large one must not be smaller, and neither zero",
-            args.block_size,
-            args.large_size
-        );
-    }
-    if args.large_size.0 > 1 << 30 {
-        bail!("--large-size {} is too large\nhint: at most 1g", args.large_size);
-    }
-    if args.time.0 < Nanos::from_seconds(5).0 {
-        bail!("--time {} is too short to find anything\nhint: at least 5s; 60s is the default", args.time);
-    }
-    if args.mix.is_some() && args.consent.read_only {
-        bail!("--mix writes, and --read-only forbids it\nhint: leave one of them out");
-    }
-    Ok(())
-}
-
-/// The targets' names, and what `--data-files` left out.
-fn names(args: &Calibrate) -> Result<(Vec<String>, Vec<String>)> {
-    match &args.data_files {
-        Some(pattern) => {
-            let (files, left_out) = targets::data_files(pattern)?;
-            Ok((files.iter().map(|file| file.to_string_lossy().into_owned()).collect(), left_out))
-        }
-        None if args.targets.is_empty() => Ok((vec![".".to_owned()], Vec::new())),
-        None => Ok((args.targets.clone(), Vec::new())),
-    }
-}
-
-fn queue(kind: EngineKind) -> QueueKind {
-    match kind {
-        EngineKind::Auto => QueueKind::Auto,
-        EngineKind::IoUring => QueueKind::IoUring,
-        EngineKind::Libaio => QueueKind::Libaio,
-        EngineKind::Psync => QueueKind::Psync,
-    }
-}
-
-fn precision(args: &Calibrate) -> f64 {
-    match args.precision {
-        Precision::Fast => 0.10,
-        Precision::Normal => 0.05,
-        Precision::Strict => 0.02,
-    }
-}
-
-fn budget(args: &Calibrate) -> Nanos {
-    match args.precision {
-        Precision::Strict => Nanos(args.time.0 * STRICT_TIMES),
-        Precision::Fast | Precision::Normal => args.time,
-    }
-}
-
-fn request(args: &Calibrate, ground: Ground, disks: Option<u32>) -> Request {
-    Request {
-        ground,
-        block: args.block_size,
-        large: args.large_size,
-        limit: args.max_latency,
-        budget: budget(args),
-        precision: precision(args),
-        read_percent: args.mix.map_or(100, |mix| mix.read_percent),
-        first: args.num_disks.or(disks).unwrap_or(1),
-        most: 1024,
-    }
-}
-
-fn dry_run(args: &Calibrate, names: &[String]) -> Result<Ended> {
-    let ground = Ground {
-        targets: Vec::new(),
-        space: Space::Concat(Vec::new()),
-        working_set: args.size.unwrap_or_default(),
-        writable: !args.consent.read_only,
-        logs: Vec::new(),
-        queue: queue(args.engine),
-        cpus: 1,
-        seed: args.seed,
-        stall: args.stall,
-    };
-    let calibration = Calibration::new(request(args, ground, None));
-    let mut steps: Vec<fathom_render::history::Step> = names
-        .iter()
-        .filter(|name| Path::new(name).is_dir())
-        .map(|name| fathom_render::history::Step {
-            name: "layout".to_owned(),
-            description: format!("a scratch file in {name}, removed afterwards; at most"),
-            length: LAYOUT_MOST,
-        })
-        .collect();
-    steps.extend(calibration.outline().into_iter().map(|(what, length)| {
-        let (name, description) = what
-            .split_once(": ")
-            .map_or((what.clone(), String::new()), |(a, b)| (a.to_owned(), b.to_owned()));
-        fathom_render::history::Step { name, description, length }
-    }));
-    fathom_render::history::write_dry_run(&steps, surroundings::style(), &mut std::io::stdout())?;
-    Ok(Ended::Done)
-}
-
 /// A calibration with everything it holds: scratch files, locks, the record.
 struct Job<'a> {
     args: &'a Calibrate,
@@ -149,12 +53,13 @@ struct Job<'a> {
     interrupt: Interrupt,
     progress: Progress,
     ready: Vec<Ready>,
-    logs: Vec<Scratch>,
+    log: Option<Scratch>,
     found: Found,
     record: ResultRecord,
     keeper: Keeper,
     calibration: Option<Calibration>,
-    kinds: Vec<Option<Kind>>,
+    /// Since the layout ended.
+    measuring: fathom_drive::Clock,
     others: Option<Others>,
     clock: fathom_drive::Clock,
     _locks: Option<lock::Locks>,
@@ -203,12 +108,12 @@ impl<'a> Job<'a> {
             interrupt,
             progress,
             ready,
-            logs: Vec::new(),
+            log: None,
             found,
             record,
             keeper,
             calibration: None,
-            kinds: Vec::new(),
+            measuring: fathom_drive::Clock::start(),
             others,
             clock: fathom_drive::Clock::start(),
             _locks: locks,
@@ -252,7 +157,7 @@ impl<'a> Job<'a> {
             }
         }
         if self.writes() {
-            self.make_logs(&mut permits)?;
+            self.make_log(&mut permits)?;
         } else if self.args.mix.is_some() {
             self.keeper.abandon(&self.record.id);
             bail!(
@@ -278,18 +183,15 @@ impl<'a> Job<'a> {
             })
     }
 
-    fn make_logs(&mut self, permits: &mut Permits) -> Result<()> {
+    fn make_log(&mut self, permits: &mut Permits) -> Result<()> {
         let directory = self.ready.iter().find_map(|ready| match ready {
             Ready::Scratch { scratch, .. } => scratch.path.parent().map(Path::to_owned),
             _ => None,
         });
         if let Some(directory) = directory {
-            let mark = scratch::Mark::own(&self.roots)?;
-            for number in 0..LOGS {
-                let log = Scratch::create(&directory, &mark, 1000 + number)?;
-                permits.add_scratch(&log);
-                self.logs.push(log);
-            }
+            let log = Scratch::create(&directory, &scratch::Mark::own(&self.roots)?, 1000)?;
+            permits.add_scratch(&log);
+            self.log = Some(log);
         }
         Ok(())
     }
@@ -315,11 +217,6 @@ impl<'a> Job<'a> {
         Ok(run)
     }
 
-    fn keep(&mut self, run: Run, kind: Option<Kind>) {
-        self.record.runs.push(run);
-        self.kinds.push(kind);
-    }
-
     /// Is it over: interrupted, or stopped for others' sake?
     fn over(&self) -> bool {
         self.interrupt.raised() || self.others.as_ref().is_some_and(|others| others.disturbed)
@@ -331,44 +228,53 @@ impl<'a> Job<'a> {
         if self.over() {
             return Ok(());
         }
-        let ground = self.ground();
-        let mut calibration = Calibration::new(request(self.args, ground, self.found.physical_disks()));
+        let planner = self.planner();
+        let question = question(self.args, self.found.physical_disks(), self.writes());
+        let mut calibration = Calibration::new(question, planner.clone());
+        self.measuring = fathom_drive::Clock::start();
         let outcome = self.search(engine, &mut calibration);
+        self.record.notes.extend(calibration.notes());
+        let best = calibration.found(Phase::SmallReads);
         self.calibration = Some(calibration);
         outcome?;
-        if let (Some(length), false) = (self.args.sustain, self.over()) {
-            self.sustain(engine, length)?;
+        if let (Some(length), Some(best), false) = (self.args.sustain, best, self.over()) {
+            self.sustain(engine, &planner, best.load, length)?;
         }
         Ok(())
     }
 
+    /// Time spent on measuring: the clock's, or that of the simulated world.
+    fn spent(&self) -> Nanos {
+        match self.simulated() {
+            true => Nanos(self.record.runs.iter().map(|run| run.length_ns).sum()),
+            false => Nanos(self.measuring.now()),
+        }
+    }
+
+    fn simulated(&self) -> bool {
+        self.ready.iter().any(|ready| matches!(ready, Ready::Simulated(_)))
+    }
+
     fn search(&mut self, engine: &mut Engine, calibration: &mut Calibration) -> Result<(), ExecuteError> {
-        while let Some(step) = calibration.ask() {
-            let from = ramp(step.length).0;
-            let slots = (step.length.0 / SLOT.0) as usize;
-            // Stopped only when far better than asked: the time is there, and the slow drifts of disks want it.
-            let target = step.half_width.map(|half_width| half_width / 10.0);
-            let mut until = UntilPrecise::new(target, SLOT.0, from, slots.div_ceil(2), slots);
-            let what = Described {
-                name: step.name,
-                purpose: step.purpose,
-                load: step.load,
-                length: step.length,
-                share: (
-                    calibration.share(),
-                    calibration.share() + step.length.0 as f64 / calibration.request().budget.0 as f64,
-                ),
-            };
-            let run = self.execute(engine, &step.plan, what, &mut until)?;
-            calibration.tell(&run);
-            let headline = run.purpose == Purpose::Headline;
-            self.keep(run, Some(step.kind));
-            if headline {
+        let mut last: Option<Run> = None;
+        while let Step::Run(job) = calibration.next(self.spent(), last.as_ref()) {
+            let mut until = Until::new(job.rule);
+            let mut plan = job.plan;
+            plan.stall = self.args.stall;
+            let length = Nanos(job.rule.before.0 + job.rule.at_most.0);
+            let from = calibration.progress();
+            let to = from + length.0 as f64 / question(self.args, None, true).budget().0.max(1) as f64;
+            let what =
+                Described { name: job.name, purpose: job.purpose, load: job.load, length, share: (from, to) };
+            let run = self.execute(engine, &plan, what, &mut until)?;
+            self.record.runs.push(run.clone());
+            if run.purpose == Purpose::Headline {
                 self.keeper.save(&self.record);
             }
             if self.over() {
                 break;
             }
+            last = Some(run);
         }
         Ok(())
     }
@@ -393,7 +299,7 @@ impl<'a> Job<'a> {
             };
             let run = self.execute(engine, &plan, what, &mut ())?;
             let faults: Vec<String> = run.faults().map(|event| fault_text(&event.what)).collect();
-            self.keep(run, None);
+            self.record.runs.push(run);
             if let Some(first) = faults.first() {
                 return Err(ExecuteError::Target {
                     what: format!("the layout failed: {first}"),
@@ -402,7 +308,6 @@ impl<'a> Job<'a> {
             }
             self.laid_out(Path::new(&path));
         }
-        // The budget of the measuring begins where the layout ends.
         Ok(())
     }
 
@@ -412,178 +317,84 @@ impl<'a> Job<'a> {
         }
         let size = std::fs::metadata(path).map_or(0, |about| about.len());
         match targets::written_bytes(path) {
-            Some(written) => {
-                let share = written.min(size) as f64 / size.max(1) as f64;
-                let so_far = self.found.evidence.written.unwrap_or(1.0);
-                self.found.evidence.written = Some(share.min(so_far));
-            }
-            None => self.found.evidence.written = None,
+            Some(written) => self.found.unwritten(1.0 - written.min(size) as f64 / size.max(1) as f64),
+            // Where the file system cannot tell: the layout has written every byte itself.
+            None => self.found.unwritten(0.0),
         }
     }
 
-    fn ground(&mut self) -> Ground {
-        let mut plan_targets = Vec::new();
+    /// Where the calibration works.
+    fn planner(&mut self) -> Planner {
+        let mut planner = planner(self.args);
         let mut total = 0u64;
         for ready in &self.ready {
-            let target = match ready {
+            let (target, size) = match ready {
                 Ready::Simulated(device) => {
-                    total += device.parse::<fathom_drive::sim::Device>().map_or(0, |d| d.size_bytes);
-                    Target::Sim(device.clone())
+                    let size = device.parse::<fathom_drive::sim::Device>().map_or(0, |d| d.size_bytes);
+                    (Target::Sim(device.clone()), size)
                 }
-                Ready::Null => {
-                    total += GIB;
-                    Target::Null(Bytes(GIB))
-                }
-                Ready::Existing { path, storage } => {
-                    total += storage.size_bytes.unwrap_or(0);
-                    Target::Path(PathTarget::direct_read(path.to_string_lossy()))
-                }
+                Ready::Null => (Target::Null(Bytes(GIB)), GIB),
+                Ready::Existing { path, storage } => (
+                    Target::Path(PathTarget::direct_read(path.to_string_lossy())),
+                    storage.size_bytes.unwrap_or(0),
+                ),
                 Ready::Scratch { scratch, .. } => {
-                    total += std::fs::metadata(&scratch.path).map_or(0, |about| about.len());
-                    Target::Path(PathTarget::direct_read(scratch.path.to_string_lossy()))
+                    let size = std::fs::metadata(&scratch.path).map_or(0, |about| about.len());
+                    (Target::Path(PathTarget::direct_read(scratch.path.to_string_lossy())), size)
                 }
             };
-            plan_targets.push(target);
+            total += size;
+            planner.reads.push(target);
         }
-        let scratch_only = self.ready.iter().all(|r| matches!(r, Ready::Scratch { .. }));
-        let working_set = match self.args.size {
-            Some(size) if !scratch_only => Bytes(size.0.min(total)),
-            _ => Bytes(total / 4096 * 4096),
-        };
-        self.found.warn_size(working_set);
-        let ids = (0..plan_targets.len() as u32).map(TargetId).collect();
-        Ground {
-            space: if plan_targets.len() == 1 { Space::Whole(TargetId(0)) } else { Space::Concat(ids) },
-            targets: plan_targets,
-            working_set,
-            writable: self.writes(),
-            logs: self.logs.iter().map(|log| log.path.to_string_lossy().into_owned()).collect(),
-            queue: queue(self.args.engine),
-            cpus: fathom_engine::allowed_cpus().len().max(1) as u32,
-            seed: self.args.seed,
-            stall: self.args.stall,
+        if self.writes() {
+            planner.writes = planner.reads.clone();
+            planner.log = match &self.log {
+                Some(log) => Some(Target::Path(PathTarget {
+                    direct: false,
+                    ..PathTarget::direct_read(log.path.to_string_lossy())
+                })),
+                None => self.simulated().then(|| planner.reads[0].clone()),
+            };
         }
+        if let Some(size) = self.args.size.filter(|size| size.0 < total) {
+            planner.working_set = Extent::Bytes(size);
+            total = size.0;
+        }
+        self.found.evidence.working_set = Bytes(total);
+        planner
     }
 
     /// Holds the best point and looks for the moment that changed it.
-    fn sustain(&mut self, engine: &mut Engine, length: Nanos) -> Result<(), ExecuteError> {
-        let Some(calibration) = &self.calibration else { return Ok(()) };
-        let kind = Kind::Small { read_percent: calibration.request().read_percent };
-        let Some(best) = calibration.best(kind) else { return Ok(()) };
-        let request = calibration.request();
-        let plan = request.ground.plan(kind, best.load, (request.block, request.large), length, 0);
-        let load = Load { small: best.load, large: 0 };
+    fn sustain(
+        &mut self,
+        engine: &mut Engine,
+        planner: &Planner,
+        load: u32,
+        length: Nanos,
+    ) -> Result<(), ExecuteError> {
+        let window = Length::Window { before: SLOT, length: planner.whole_slots(length) };
+        let plan = planner.plan(Phase::Sustained, load, window, 0);
         let what = Described {
-            name: format!("sustained, {} outstanding", best.load),
+            name: Phase::Sustained.run_name(load),
             purpose: Purpose::Sustain,
-            load,
+            load: Phase::Sustained.load(load),
             length,
             share: (0.0, 1.0),
         };
         let run = self.execute(engine, &plan, what, &mut ())?;
-        self.keep(run, None);
-        Ok(())
-    }
-
-    /// Makes the figures and the verdict of whatever was measured, keeps and prints them.
-    fn conclude(mut self, outcome: Result<(), ExecuteError>) -> Result<Ended> {
-        self.progress.clear();
-        self.record.ended = surroundings::now();
-        let interrupted = self.interrupt.raised();
-        let disturbed = self.others.as_ref().is_some_and(|others| others.disturbed);
-        self.record.ending = match (&outcome, interrupted || disturbed) {
-            (Err(_), _) => Ending::Failed,
-            (Ok(()), true) => Ending::Interrupted,
-            (Ok(()), false) => Ending::Complete,
-        };
-        self.judge();
-        if disturbed {
-            let text = "ended early: the latency of the others on this disk had doubled".to_owned();
-            self.record.notes.push(Note { text, hint: Some("measure when the disk is idle".to_owned()) });
+        if let Some(observed) = Observed::of(&run, false) {
+            let held = sustain::judge(&observed);
+            let hint = "burst credit, a write cache or heat has an end: size for what is left";
+            let changes =
+                held.changes.iter().map(|c| Note { text: c.to_string(), hint: Some(hint.to_owned()) });
+            self.record.notes.extend(changes);
+            if held.changes.is_empty() {
+                self.record
+                    .notes
+                    .push(Note { text: format!("{length} at the best load changed nothing"), hint: None });
+            }
         }
-        let measured = !self.record.summary.is_empty();
-        match measured || outcome.is_ok() {
-            true => self.keeper.finish(&self.record),
-            false => self.keeper.abandon(&self.record.id),
-        }
-        if measured {
-            self.print()?;
-        }
-        if let Err(error) = outcome {
-            bail!("{error}");
-        }
-        Ok(match (interrupted, self.record.verdict.state) {
-            (true, _) => Ended::Interrupted,
-            (false, _) if disturbed => Ended::Unbelievable,
-            (false, VerdictState::NotBelievable) => Ended::Unbelievable,
-            (false, _) => Ended::Done,
-        })
-    }
-
-    fn judge(&mut self) {
-        let Some(calibration) = &self.calibration else { return };
-        let mut made = summary::summarize(calibration, &self.record.runs, &self.kinds, &self.found.chain);
-        if let Some(run) = self.record.runs.iter().position(|run| run.purpose == Purpose::Sustain) {
-            summary::sustained(&mut made, &self.record.runs[run], run);
-        }
-        self.record.notes.append(&mut made.notes);
-        self.shortfall(&made.figures);
-        if self.args.precision == Precision::Strict {
-            let text = format!(
-                "strict precision made the budget {} instead of {}",
-                budget(self.args),
-                self.args.time
-            );
-            self.record.notes.push(Note { text, hint: None });
-        }
-        (self.record.summary, self.record.curves) = (made.figures, made.curves);
-        let checks = match self.ready.iter().any(|r| matches!(r, Ready::Simulated(_))) {
-            true => vec![Check {
-                name: "simulated".to_owned(),
-                outcome: Outcome::Noted,
-                seen: "the device is simulated on a virtual clock: its figures are exact".to_owned(),
-            }],
-            false => evidence::checks(&self.record.runs, &self.record.summary, &self.found.evidence),
-        };
-        self.record.verdict = judge(checks);
-    }
-
-    fn shortfall(&mut self, figures: &std::collections::BTreeMap<FigureName, Figure>) {
-        let Some(expect) = self.args.expect else { return };
-        let wanted =
-            [("IOPS", FigureName::MaxIops, expect.iops), ("MiB/s", FigureName::MaxMbps, expect.mbps)];
-        for (unit, name, wanted) in wanted {
-            let (Some(wanted), Some(figure)) = (wanted, figures.get(&name)) else { continue };
-            let share = figure.value / wanted * 100.0;
-            let text = match figure.value >= wanted {
-                true => format!("expected {wanted:.0} {unit}, found {:.0}: {share:.0} % of it", figure.value),
-                false => format!(
-                    "expected {wanted:.0} {unit}, found {:.0}: {:.0} short, {share:.0} % of it",
-                    figure.value,
-                    wanted - figure.value
-                ),
-            };
-            let hint = figure.bound.as_ref().map(|bound| format!("what bounds it: {}", bound.because));
-            self.record.notes.push(Note { text, hint });
-        }
-    }
-
-    fn print(&self) -> Result<()> {
-        let mut out = std::io::stdout().lock();
-        if self.args.output.json {
-            fathom_render::json::write(&self.record, &mut out)?;
-        } else {
-            fathom_render::text::write(
-                &self.record,
-                Some(&self.keeper.saved()),
-                surroundings::style(),
-                &mut out,
-            )?;
-        }
-        out.flush()?;
-        if let Some(path) = &self.args.output.html {
-            write_page(&self.record, path)?;
-        }
+        self.record.runs.push(run);
         Ok(())
     }
 }
@@ -595,82 +406,4 @@ struct Described {
     load: Load,
     length: Nanos,
     share: (f64, f64),
-}
-
-fn request_facts(args: &Calibrate) -> serde_json::Value {
-    let limit = match args.max_latency.of {
-        Statistic::Mean => args.max_latency.at_most.to_string(),
-        Statistic::Quantile(quantile) => format!("{quantile}={}", args.max_latency.at_most),
-    };
-    serde_json::json!({
-        "max_latency": limit.replace(' ', ""),
-        "block_size_bytes": args.block_size,
-        "large_size_bytes": args.large_size,
-        "time_ns": args.time,
-        "num_disks": args.num_disks,
-        "seed": args.seed,
-    })
-}
-
-fn fault_text(what: &Happening) -> String {
-    match what {
-        Happening::Fault { offset, errno, target, moved, .. } => match errno {
-            0 => format!("{target}: only {moved} were moved at byte {}", offset.0),
-            errno => format!("{target}: {} at byte {}", std::io::Error::from_raw_os_error(*errno), offset.0),
-        },
-        other => format!("{other:?}"),
-    }
-}
-
-/// Writes a scratch file from its first byte on: all of it when a size was asked for, else what fits the time.
-fn layout(path: &str, room: Bytes, asked: bool, count: u64, args: &Calibrate) -> Plan {
-    let mut plan = Plan::new(args.seed);
-    plan.stall = args.stall;
-    let target = PathTarget { access: Access::Write, ..PathTarget::direct_read(path) };
-    let space = plan.add_target(Target::Path(target));
-    let mut blocks = Blocks::random_reads(space, Bytes(MIB));
-    (blocks.pattern, blocks.mix) = (Pattern::Sequential(Begin::Append), Mix::Only(Verb::Write));
-    blocks.queue = queue(args.engine);
-    blocks.region.1 = Extent::Bytes(Bytes(0));
-    let depth = if blocks.queue == QueueKind::Psync { 1 } else { 8 };
-    let mut stream = Stream::closed("layout", blocks, depth);
-    stream.stop.operations = Some(room.0 / MIB);
-    stream.stop.time = (!asked).then_some(Nanos(LAYOUT_MOST.0 / count));
-    plan.add_stream(stream);
-    plan
-}
-
-fn take_locks(found: &Found, context: &Context) -> Result<lock::Locks> {
-    let owner = lock::Owner {
-        pid: std::process::id(),
-        since: surroundings::now(),
-        command: context.command.join(" "),
-    };
-    lock::acquire(&lock::directories(), &lock::lock_names(&found.storages), &owner).map_err(|error| match error {
-        lock::LockError::Held { .. } => {
-            anyhow::anyhow!("{error}\nhint: one calibration at a time on a disk: wait for it (fathom status), or end it")
-        }
-        error => anyhow::anyhow!("{error}\nhint: make /run/lock/fathom or /tmp/fathom-locks writable"),
-    })
-}
-
-/// Refuses a busy disk, or notes who uses it and watches over him.
-fn quiet(args: &Calibrate, roots: &Roots, found: &Found, notes: &mut Vec<Note>) -> Result<Option<Others>> {
-    let mut busy = preflight::busy(roots, &found.disks, Nanos::from_millis(300));
-    // Somebody may only be finishing: write-back of what was just built, a checkpoint.
-    for _ in 0..10 {
-        if busy.is_none() || args.while_busy {
-            break;
-        }
-        busy = preflight::busy(roots, &found.disks, Nanos::from_millis(1000));
-    }
-    let Some(busy) = busy else { return Ok(None) };
-    if !args.while_busy {
-        bail!(
-            "{}\nhint: measure when it is idle, or say --while-busy: then the run ends when the others' latency doubles",
-            busy.told
-        );
-    }
-    notes.push(Note { text: busy.told.clone(), hint: Some("the figures are what was left over".to_owned()) });
-    Ok(Some(Others::new(roots.clone(), found.disks.clone(), busy.read_await_ms)))
 }

@@ -1,6 +1,6 @@
 //! `fathom run`: one load, said plainly.
 
-use crate::args::{EngineKind, Load as Args, Order};
+use crate::args::{Load as Args, Order};
 use crate::keep::{Keeper, empty_record, write_page};
 use crate::preflight;
 use crate::surroundings::{self, Interrupt};
@@ -8,8 +8,9 @@ use crate::targets::{self, Ready};
 use crate::watch::{Progress, Watch};
 use crate::{Context, Ended};
 use anyhow::{Result, bail};
-use fathom_calibrate::evidence::{self, Preflight};
-use fathom_calibrate::figures::{Wanted, figure, latency_figures, plain, seen};
+use fathom_calibrate::described::described;
+use fathom_calibrate::phase::Precision;
+use fathom_calibrate::verdict::Evidence;
 use fathom_engine::{Engine, Permits, Policy};
 use fathom_host::Roots;
 use fathom_record::*;
@@ -78,16 +79,16 @@ pub fn run(args: &Args, context: &Context, engine: &mut Engine) -> Result<Ended>
             bail!("{error}")
         }
         Ok(run) => {
-            let quiet = found.map_or_else(unseen, |found| found.evidence);
+            let quiet = found.map_or_else(unseen, |found| (found.evidence.clone(), found.checks()));
             conclude(args, record, run, quiet, keeper, interrupt.raised())
         }
     }
 }
 
 /// What is known without a preflight: nothing.
-fn unseen() -> Preflight {
+fn unseen() -> (Evidence, Vec<Check>) {
     let why = "the preflight was left out".to_owned();
-    Preflight { direct: true, no_counters: Some(why.clone()), unchecked: vec![why], ..Preflight::default() }
+    (Evidence { unchecked: vec![why], ..Evidence::default() }, Vec::new())
 }
 
 fn target_of(name: &str) -> Target {
@@ -109,15 +110,6 @@ fn permits(args: &Args, ready: &Ready) -> Permits {
         permits.add_scratch(scratch);
     }
     permits
-}
-
-fn queue(kind: EngineKind) -> QueueKind {
-    match kind {
-        EngineKind::Auto => QueueKind::Auto,
-        EngineKind::IoUring => QueueKind::IoUring,
-        EngineKind::Libaio => QueueKind::Libaio,
-        EngineKind::Psync => QueueKind::Psync,
-    }
 }
 
 fn plan(args: &Args, target: Target, writes: bool, size: Option<Bytes>) -> Plan {
@@ -144,7 +136,7 @@ fn plan(args: &Args, target: Target, writes: bool, size: Option<Bytes>) -> Plan 
     if let Some(size) = size {
         blocks.region.1 = Extent::Bytes(size);
     }
-    blocks.queue = queue(args.engine);
+    blocks.queue = args.engine.queue();
     blocks.queue_options =
         QueueOptions { io_poll: args.io_poll, submit_poll: args.submit_poll, ..QueueOptions::default() };
     let mut stream = Stream::closed("load", blocks, args.depth);
@@ -200,7 +192,7 @@ fn conclude(
     args: &Args,
     mut record: ResultRecord,
     mut run: Run,
-    mut preflight: Preflight,
+    (found, mut checks): (Evidence, Vec<Check>),
     keeper: Option<Keeper>,
     interrupted: bool,
 ) -> Result<Ended> {
@@ -208,14 +200,22 @@ fn conclude(
     run.load = Load { small: args.depth * args.workers, large: 0 };
     record.ended = surroundings::now();
     record.ending = if interrupted { Ending::Interrupted } else { Ending::Complete };
-    preflight.direct = !args.buffered;
-    figures(&mut record, &run);
+    record.summary = described(&run);
     record.runs.push(run);
     let simulated = args.target.starts_with("sim:") || args.target == "null";
-    let checks = match simulated {
-        true => Vec::new(),
-        false => evidence::checks(&record.runs, &record.summary, &preflight),
+    if args.buffered {
+        let seen = "asked to go through the page cache: memory may have answered".to_owned();
+        checks.push(Check { name: "page cache bypassed".to_owned(), outcome: Outcome::Failed, seen });
+    }
+    let evidence = Evidence {
+        simulated,
+        memory: found.memory,
+        memory_backed: found.memory_backed,
+        unwritten_share: found.unwritten_share,
+        unchecked: if simulated { Vec::new() } else { found.unchecked },
+        ..Evidence::of_runs(&record.runs, Precision::Normal)
     };
+    checks.extend(evidence.checks());
     record.verdict = judge(checks);
     let mut saved = None;
     if let Some(mut keeper) = keeper {
@@ -236,23 +236,4 @@ fn conclude(
         (false, VerdictState::NotBelievable) => Ended::Unbelievable,
         (false, _) => Ended::Done,
     })
-}
-
-fn figures(record: &mut ResultRecord, run: &Run) {
-    let wanted = |unit| Wanted { unit, precision: 0.05, limit: None };
-    let all = seen(run, |_| true);
-    record.summary.insert(FigureName::Iops, figure(run, 0, &all, wanted(Unit::PerSecond)));
-    record.summary.insert(FigureName::Mbps, figure(run, 0, &all, wanted(Unit::MebibytesPerSecond)));
-    for (name, verb) in [(FigureName::ReadLatency, Verb::Read), (FigureName::WriteLatency, Verb::Write)] {
-        let one = seen(run, |v| v == verb);
-        if one.service.count > 0 {
-            record.summary.insert(name, figure(run, 0, &one, wanted(Unit::Nanoseconds)));
-        }
-    }
-    if let Some(response) = all.response.as_ref().filter(|response| response.count > 0) {
-        let latency = latency_figures(response, None, None);
-        let mut made = plain(latency.mean_ns, Unit::Nanoseconds, Some("from the intended start".to_owned()));
-        (made.latency, made.run) = (Some(latency), Some(0));
-        record.summary.insert(FigureName::ResponseTime, made);
-    }
 }

@@ -6,7 +6,7 @@ use crate::surroundings::{self, Interrupt};
 use crate::watch::Progress;
 use crate::{Context, Ended};
 use anyhow::{Result, bail};
-use fathom_calibrate::figures::{Wanted, figure, seen};
+use fathom_calibrate::described::described;
 use fathom_engine::Engine;
 use fathom_host::{DeviceNumber, Roots, counters, resolve};
 use fathom_record::*;
@@ -54,8 +54,7 @@ pub fn run(args: &Ping, context: &Context, engine: &mut Engine) -> Result<Ended>
     let run = engine.execute(&plan, &mut teller).map_err(|error| anyhow::anyhow!("{error}"))?;
     let mut record =
         empty_record("ping", &context.command, None, vec![args.target.clone()], serde_json::Value::Null);
-    let wanted = Wanted { unit: Unit::Nanoseconds, precision: 0.05, limit: None };
-    record.summary.insert(FigureName::ReadLatency, figure(&run, 0, &seen(&run, |_| true), wanted));
+    record.summary = described(&run);
     record.runs.push(run);
     fathom_render::load::write_ping(&record, surroundings::style(), &mut std::io::stdout())?;
     let failed = record.runs[0].faults().next().is_some();

@@ -2,11 +2,12 @@
 
 use crate::targets::{Ready, written_bytes};
 use anyhow::Result;
-use fathom_calibrate::evidence::Preflight;
-use fathom_calibrate::summary::Chain;
+use fathom_calibrate::bound::Surroundings;
+use fathom_calibrate::verdict::Evidence;
+use fathom_host::file_system::Medium;
 use fathom_host::limits::IoLimitKind;
 use fathom_host::{DeviceNumber, Machine, Roots, Storage, counters, read_machine};
-use fathom_record::Note;
+use fathom_record::{Check, Note, Outcome};
 use fathom_spec::{Bytes, Nanos};
 
 /// Facts, warnings, and what they mean for the verdict.
@@ -18,9 +19,13 @@ pub struct Found {
     /// What the user should know.
     pub notes: Vec<Note>,
     /// For the verdict.
-    pub evidence: Preflight,
+    pub evidence: Evidence,
     /// For what bounds a figure.
-    pub chain: Chain,
+    pub around: Surroundings,
+    /// Below the target something keeps blocks in memory and counts for itself.
+    pub buffered_below: Option<String>,
+    /// The target is memory, not a disk.
+    pub in_memory: Option<String>,
     /// Disks to sample, by name.
     pub disks: Vec<(String, DeviceNumber)>,
 }
@@ -41,8 +46,14 @@ pub fn look(roots: &Roots, targets: &[Ready]) -> Found {
     }
     let mut found = Found {
         notes: Vec::new(),
-        evidence: evidence(&machine, &storages, &disks),
-        chain: chain(&machine, &storages, &disks),
+        evidence: evidence(&machine, &storages),
+        around: around(&machine, &storages, &disks),
+        buffered_below: storages
+            .iter()
+            .flat_map(|s| &s.layers)
+            .find(|layer| layer.loop_direct == Some(false))
+            .map(|layer| format!("{} ({}) keeps its file in the page cache", layer.name, layer.description)),
+        in_memory: storages.iter().find(|s| s.medium == Medium::Memory).map(|s| s.identity.clone()),
         machine,
         storages,
         disks,
@@ -51,41 +62,44 @@ pub fn look(roots: &Roots, targets: &[Ready]) -> Found {
     found
 }
 
-fn evidence(machine: &Machine, storages: &[Storage], disks: &[(String, DeviceNumber)]) -> Preflight {
+fn evidence(machine: &Machine, storages: &[Storage]) -> Evidence {
     let unchecked = machine.unchecked.iter().chain(storages.iter().flat_map(|s| &s.unchecked));
-    let layers = || storages.iter().flat_map(|s| &s.layers);
-    let memory = storages.iter().find(|s| s.medium == fathom_host::file_system::Medium::Memory);
-    Preflight {
-        unchecked: unchecked.map(|unknown| format!("{}: {}", unknown.what, unknown.why)).collect(),
-        direct: true,
-        no_counters: disks.is_empty().then(|| "no disk was found below the target".to_owned()),
-        buffered_below: layers()
-            .find(|layer| layer.loop_direct == Some(false))
-            .map(|layer| format!("{} ({}) keeps its file in the page cache", layer.name, layer.description)),
-        written: None,
-        memory: memory.map(|s| s.identity.clone()),
-        multiplied: layers().any(|layer| layer.stands_on > 1),
+    let mut unchecked: Vec<String> =
+        unchecked.map(|unknown| format!("{} ({})", unknown.what, unknown.why)).collect();
+    unchecked.dedup();
+    Evidence {
+        memory: machine.memory_bytes.map(Bytes),
+        memory_backed: storages
+            .iter()
+            .flat_map(|s| &s.disks)
+            .any(|d| d.name.starts_with("zram") || d.name.starts_with("ram")),
+        unchecked,
+        ..Evidence::default()
     }
 }
 
-fn chain(machine: &Machine, storages: &[Storage], disks: &[(String, DeviceNumber)]) -> Chain {
-    let limit = |kind: IoLimitKind| {
-        let limits = disks.iter().filter_map(|(_, number)| machine.limits.io_per_second(*number, kind));
-        limits.min().map(|limit| limit as f64)
+fn around(machine: &Machine, storages: &[Storage], disks: &[(String, DeviceNumber)]) -> Surroundings {
+    // A limit on one of several disks bounds its share of the sum only.
+    let limit = |kind: IoLimitKind| match disks {
+        [(_, only)] => machine.limits.io_per_second(*only, kind).map(|limit| limit as f64),
+        _ => None,
     };
     let all = || storages.iter().flat_map(|s| &s.disks);
     let links: Vec<u64> =
         all().filter_map(|disk| disk.link.as_ref()).map(|link| link.bytes_per_second).collect();
-    Chain {
-        cpus: machine.limits.cpus.unwrap_or_else(|| f64::from(machine.cpus_allowed.unwrap_or(1))),
-        cgroup_read_iops: limit(IoLimitKind::ReadOperations),
-        cgroup_read_bytes: limit(IoLimitKind::ReadBytes),
-        cgroup_write_iops: limit(IoLimitKind::WriteOperations),
-        cgroup_write_bytes: limit(IoLimitKind::WriteBytes),
-        link_bytes: (!links.is_empty() && links.len() == disks.len())
+    Surroundings {
+        read_iops_limit: limit(IoLimitKind::ReadOperations),
+        write_iops_limit: limit(IoLimitKind::WriteOperations),
+        read_bytes_per_second_limit: limit(IoLimitKind::ReadBytes),
+        write_bytes_per_second_limit: limit(IoLimitKind::WriteBytes),
+        cpu_limit: machine.limits.cpus,
+        link_bytes_per_second: (!links.is_empty() && links.len() == disks.len())
             .then(|| links.iter().sum::<u64>() as f64),
         queue_requests: all().filter_map(|disk| disk.queue.nr_requests).max().map(|n| n as u32),
-        disks: disks.len() as u32,
+        small_most: None,
+        large_most: None,
+        simulated: false,
+        unknown: Vec::new(),
     }
 }
 
@@ -110,11 +124,11 @@ impl Found {
                 "libaio is used instead; some storage is faster with io_uring",
             ));
         }
-        if let Some(what) = &self.evidence.buffered_below {
+        if let Some(what) = &self.buffered_below {
             self.notes
                 .push(note(what.clone(), "make the loop device with direct I/O: losetup --direct-io=on"));
         }
-        if let Some(what) = &self.evidence.memory {
+        if let Some(what) = &self.in_memory {
             self.notes.push(note(
                 format!("the target is memory, no disk ({what})"),
                 "name a directory on the disk that you mean",
@@ -145,7 +159,7 @@ impl Found {
         };
         let Some(written) = written_bytes(path) else { return };
         let share = written.min(size) as f64 / size.max(1) as f64;
-        self.evidence.written = Some(self.evidence.written.map_or(share, |other| other.min(share)));
+        self.unwritten(1.0 - share);
         if share < 0.98 {
             self.notes.push(note(
                 format!(
@@ -158,16 +172,27 @@ impl Found {
         }
     }
 
-    /// The working set against the memory of this machine: direct reads pass it by, but what lies below may not.
-    pub fn warn_size(&mut self, working_set: Bytes) {
-        if self.evidence.buffered_below.is_some() && working_set.0 < self.machine.memory_bytes.unwrap_or(0) {
-            self.notes.push(note(
-                format!(
-                    "the working set of {working_set} fits the memory through which the loop device reads"
-                ),
-                "use a loop device with direct I/O",
-            ));
-        }
+    /// A part of the working set was never written.
+    pub fn unwritten(&mut self, share: f64) {
+        let so_far = self.evidence.unwritten_share.unwrap_or(0.0);
+        self.evidence.unwritten_share = Some(share.max(so_far));
+    }
+
+    /// Checks that only the preflight can make.
+    pub fn checks(&self) -> Vec<Check> {
+        let failed =
+            |name: &str, seen: String| Check { name: name.to_owned(), outcome: Outcome::Failed, seen };
+        let buffered = self.buffered_below.iter().map(|what| {
+            failed(
+                "no memory below the device",
+                format!("{what}: its counters look right while memory answers"),
+            )
+        });
+        let memory = self
+            .in_memory
+            .iter()
+            .map(|what| failed("a disk is measured", format!("the target is memory: {what}")));
+        buffered.chain(memory).collect()
     }
 
     /// The facts as they are kept.

@@ -24,7 +24,8 @@ const PLACES: &[(&[&str], &[&str], &str)] = &[
             "Zoned::now",
             "UNIX_EPOCH.elapsed",
         ],
-        &["crates/drive/", "crates/cluster/"],
+        // The time of day, for people and for names, is surroundings and no clock of a measurement.
+        &["crates/drive/", "crates/cluster/", "crates/cli/src/surroundings.rs"],
         "clocks only in drive (and cluster): pass the time in, or use drive's clock",
     ),
     (
