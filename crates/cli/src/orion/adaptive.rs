@@ -23,7 +23,7 @@ impl Enough {
     pub fn new(plan: &Plan, duration: Nanos, adaptive: bool) -> Self {
         let rule = Rule {
             half_width: HALF_WIDTH,
-            before: Nanos(0),
+            before: plan.slot,
             at_least: AT_LEAST,
             at_most: duration,
             slot: plan.slot,

@@ -113,8 +113,11 @@ pub fn warming(options: &Options, luns: &[Lun], load: Load, seed: u64) -> Option
     Some(plan)
 }
 
+/// The window lies inside the load: neither its rise nor its fall is counted.
 fn timed(mut stream: Stream, group: GroupId, duration: Nanos) -> Stream {
-    (stream.group, stream.stop.time) = (group, Some(duration));
+    stream.group = group;
+    stream.window = Window::Inside { before: SLOT, length: duration };
+    stream.stop.time = Some(Nanos(duration.0 + 2 * SLOT.0));
     stream
 }
 
@@ -177,7 +180,8 @@ mod tests {
             plan.streams.iter().map(|s| (s.name.as_str(), s.group, s.depth.most(), s.workers)).collect();
         assert_eq!(seen, [("small", SMALL, 8, 1), ("large", LARGE, 2, 1)]);
         assert!(plan.streams.iter().all(|s| s.start == Start::default()));
-        assert!(plan.streams.iter().all(|s| s.stop.time == Some(Nanos::from_seconds(7))));
+        let window = Window::Inside { before: SLOT, length: Nanos::from_seconds(7) };
+        assert!(plan.streams.iter().all(|s| s.window == window));
         assert_eq!(blocks(&plan.streams[0]).mix, Mix::Random { read_percent: 80 });
         assert_eq!(blocks(&plan.streams[1]).sizes, Sizes::One(Bytes(MIB)));
         assert!(plan.writes());
