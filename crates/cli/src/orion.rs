@@ -38,10 +38,11 @@ pub fn run(words: &[String], context: &Context, engine: &mut Engine) -> Result<E
     let base = format!("{}_{}", options.test_name, surroundings::minute());
     let files = Files::new(base.clone(), options.layout)?;
     engine.permits = luns::permits(&options);
-    if let Some(size) = options.create
-        && !luns::create(&names, size, engine, (&progress, &interrupt))?
-    {
-        return Ok(Ended::Interrupted);
+    if let Some(size) = options.create {
+        let Some(made) = luns::create(&names, size, engine, (&progress, &interrupt))? else {
+            return Ok(Ended::Interrupted);
+        };
+        made.iter().for_each(|name| engine.permits.add_consent(name));
     }
     let found = luns::find(&names, &roots)?;
     let disks = options.num_disks.unwrap_or(found.luns.len() as u32);
@@ -146,7 +147,8 @@ impl Job {
             axes.learn(&self.done);
             let trace = files.point(report, &self.done)?;
             if options.verbose {
-                std::io::stdout().lock().write_all(&trace)?;
+                // Whoever read it may have seen enough: no reason to end a measurement.
+                let _ = std::io::stdout().lock().write_all(&trace);
             }
         }
         Ok(())
@@ -180,15 +182,15 @@ impl Job {
             (Ok(()), false) => None,
         };
         files.summary(report, &self.done, ending.as_deref())?;
+        if let Some(path) = report.options.html.as_ref().filter(|_| !self.record.runs.is_empty()) {
+            write_page(&self.record, Path::new(path))?;
+        }
         let mut out = std::io::stdout().lock();
         if report.options.layout == orion::Layout::V11_2 {
             report.results(&self.done, &mut out)?;
         }
         ending.iter().try_for_each(|ending| writeln!(out, "{ending}"))?;
         out.flush()?;
-        if let Some(path) = report.options.html.as_ref().filter(|_| !self.record.runs.is_empty()) {
-            write_page(&self.record, Path::new(path))?;
-        }
         outcome?;
         let troubled = self.done.iter().any(|point| point.trouble.is_some());
         Ok(match (interrupted, troubled) {

@@ -87,7 +87,9 @@ pub fn guard_all(options: &Options, found: &Luns, roots: &Roots, permits: &Permi
         let Some(path) = ready.path() else { continue };
         let writes = options.write > 0;
         if writes && let Err(error) = guard::allow(roots, path, permits) {
-            refusals.push(format!("LUN {} of {}: {error}", lun.name, lun.size));
+            let says = error.to_string().replace("--write-consent", "-write-consent");
+            let says = says.replace("measure with --read-only", "leave -write out");
+            refusals.push(format!("LUN {} of {}: {says}", lun.name, lun.size));
         } else if let Err(error) = std::fs::OpenOptions::new().read(true).write(writes).open(path) {
             let how = if writes { "reading and writing" } else { "reading" };
             refusals.push(format!(
@@ -102,13 +104,14 @@ pub fn guard_all(options: &Options, found: &Luns, roots: &Roots, permits: &Permi
     }
 }
 
-/// Makes the files that are missing and fills them with random data. Answers whether all were made.
+/// Makes the files that are missing and fills them with random data. Answers their names, `None` when interrupted.
 pub fn create(
     names: &[String],
     size: Bytes,
     engine: &mut Engine,
     (progress, interrupt): (&Progress, &Interrupt),
-) -> Result<bool> {
+) -> Result<Option<Vec<String>>> {
+    let mut made = Vec::new();
     let block = if size.0.is_multiple_of(MIB) { MIB } else { 4 * KIB };
     if !size.0.is_multiple_of(block) {
         bail!("-create {} is no multiple of 4 KiB\nhint: for example -create 10g", size.0);
@@ -150,8 +153,9 @@ pub fn create(
             bail!("cannot make {name}: {why}");
         }
         if cut_short {
-            return Ok(false);
+            return Ok(None);
         }
+        made.push(name.clone());
     }
-    Ok(true)
+    Ok(Some(made))
 }

@@ -15,6 +15,8 @@ pub struct Lun {
 
 /// Slots of 100 ms: a throttle lets I/Os through in bursts of that length.
 const SLOT: Nanos = Nanos::from_millis(100);
+/// Shorter ones for `-adaptive`, which must have seen enough of them within two seconds.
+const ADAPTIVE_SLOT: Nanos = Nanos::from_millis(50);
 /// Junk I/O before a large sequential point when no cache size is given.
 const WARMING: Nanos = Nanos::from_seconds(120);
 /// Outstanding I/Os of that.
@@ -134,7 +136,7 @@ fn random(options: &Options, space: SpaceId, size: Bytes) -> Blocks {
 
 fn ground(options: &Options, luns: &[Lun], seed: u64) -> (Plan, SpaceId) {
     let mut plan = Plan::new(seed);
-    plan.slot = SLOT;
+    plan.slot = if options.adaptive { ADAPTIVE_SLOT } else { SLOT };
     let access = if options.write > 0 { Access::Write } else { Access::Read };
     let mut space = SpaceId(0);
     for lun in luns {
