@@ -61,6 +61,15 @@ impl Place {
         serde_json::from_slice(&shown.stdout).unwrap()
     }
 
+    /// Takes away what earlier runs left.
+    fn sweep(&self) {
+        for entry in fs::read_dir(self.0.path()).unwrap().flatten() {
+            if entry.file_name() != "t.lun" {
+                fs::remove_file(entry.path()).unwrap();
+            }
+        }
+    }
+
     /// Nothing but what a run was given is there.
     fn is_untouched(&self) -> bool {
         let names = fs::read_dir(self.0.path()).unwrap().flatten().map(|e| e.file_name());
@@ -232,12 +241,7 @@ fn adaptive_finds_the_same_maxima_in_a_quarter_of_the_time() {
     for line in ["simple", "normal", "oltp"] {
         for (place, more) in [(&full, ""), (&quick, "-adaptive")] {
             let words = format!("-run {line} -testname t -duration 10 {more}");
-            let _ = fs::read_dir(place.0.path())
-                .unwrap()
-                .flatten()
-                .filter(|e| e.file_name() != "t.lun")
-                .map(|e| fs::remove_file(e.path()))
-                .count();
+            place.sweep();
             assert!(place.orion(&words).status.success());
         }
         let seconds = |place: &Place| {
@@ -278,8 +282,8 @@ fn an_interrupted_run_leaves_valid_files_with_the_points_it_has() {
     let words = "orion -run oltp -testname t -duration 1 -verbose";
     let child = place.command(program, words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     wait_for("the second point", || {
-        let names = fs::read_dir(place.0.path()).unwrap().flatten().map(|entry| entry.path());
-        let trace = names.filter(|path| path.to_string_lossy().ends_with("_trace.txt")).next();
+        let mut names = fs::read_dir(place.0.path()).unwrap().flatten().map(|entry| entry.path());
+        let trace = names.find(|path| path.to_string_lossy().ends_with("_trace.txt"));
         trace.is_some_and(|path| fs::read_to_string(path).unwrap().contains("Point 2 "))
     });
     interrupt(&child);

@@ -90,7 +90,7 @@ const MAPS: [Map; 3] = [
         title: "Bytes a second by large I/Os",
         unit: "MiB/s",
         of: |cell| cell.large.as_ref().map(Side::mebibytes_per_second),
-        label: number::short,
+        label: |mbps| number::significant(mbps, 3),
     },
     Map {
         id: "latency",

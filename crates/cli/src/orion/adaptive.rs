@@ -72,13 +72,13 @@ impl Axes {
         let half = |load: u32| Some(load / 2).filter(|half| *half > 0);
         if let Some(half) = half(small).filter(|_| self.small_most.is_none()) {
             let before = done.iter().filter(|p| p.load.large == large && p.load.small <= half);
-            if flat(before.filter_map(small_rate).last(), small_rate(last)) {
+            if flat(before.filter_map(small_rate).next_back(), small_rate(last)) {
                 self.small_most = Some(small);
             }
         }
         if let Some(half) = half(large).filter(|_| self.large_most.is_none()) {
             let before = done.iter().filter(|p| p.load.small == small && p.load.large <= half);
-            if flat(before.filter_map(large_rate).last(), large_rate(last)) {
+            if flat(before.filter_map(large_rate).next_back(), large_rate(last)) {
                 self.large_most = Some(large);
             }
         }
