@@ -136,11 +136,13 @@ impl Job {
                 return Ok(());
             }
             let mut run = go(&plan, what.clone(), &mut enough)?;
-            (run.name, run.load, run.began_ns, run.purpose) = (what, *load, began_ns, Purpose::Load);
+            // A point cut short is kept, and no figure rests on it.
+            let purpose = if interrupt.raised() { Purpose::Exploring } else { Purpose::Load };
+            (run.name, run.load, run.began_ns, run.purpose) = (what, *load, began_ns, purpose);
             let point = Point::of(&run);
             self.record.runs.push(run);
             self.keeper.save(&self.record);
-            if interrupt.raised() {
+            if purpose == Purpose::Exploring {
                 return Ok(());
             }
             self.done.push(point);
@@ -212,7 +214,8 @@ pub fn show(record: &ResultRecord, out: &mut impl Write) -> Result<()> {
     let points = Points::new(&options, disks);
     let report =
         Report { options: &options, points: &points, luns: &luns, name: &name, version: &record.version };
-    let done: Vec<Point> = record.runs.iter().map(Point::of).collect();
+    let whole = record.runs.iter().filter(|run| run.purpose == Purpose::Load);
+    let done: Vec<Point> = whole.map(Point::of).collect();
     report.opening(out)?;
     report.results(&done, out)?;
     Ok(())

@@ -149,6 +149,23 @@ fn the_matrix_keeps_each_kind_at_its_own_number_outstanding() {
 }
 
 #[test]
+fn sequential_streams_each_keep_their_own_ios_outstanding() {
+    let place = Place::with_file(8 << 10);
+    fs::copy(place.path("lun1"), place.path("lun2")).unwrap();
+    fs::write(place.path("t.lun"), "lun1\nlun2\n").unwrap();
+    let words = "-run advanced -testname t -type seq -num_streamIO 3 -simulate raid0 -stripe 128 -size_large 64k \
+        -matrix point -num_small 0 -num_large 2 -duration 1 -cache_size 4";
+    let output = place.orion(words);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let record = place.record();
+    assert_eq!(record.runs.len(), 1);
+    let most: Vec<_> = record.runs[0].workers.iter().map(|w| (w.worker, w.outstanding_most)).collect();
+    assert_eq!(most, [(0, 3), (1, 3)]);
+    assert!(place.grid("mbps.csv").at(0, 2).is_some_and(|mbps| mbps > 0.0));
+    assert!(place.file("summary.txt").contains("Number of concurrent IOs per stream: 3"));
+}
+
+#[test]
 fn a_link_named_orion_speaks_the_same() {
     let place = Place::new("sim:ways=4,service=1ms\n");
     std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_fathom"), place.path("orion")).unwrap();

@@ -4,6 +4,7 @@
 use fathom_dialect::orion::*;
 use fathom_record::*;
 use fathom_spec::*;
+use proptest::prelude::*;
 
 const US: f64 = 1e3;
 
@@ -314,4 +315,31 @@ fn a_run_cut_short_leaves_tables_with_the_points_it_has() {
     assert_eq!((grid.rows.len(), grid.at(2, 0), grid.at(3, 0)), (3, Some(8590.16), None));
     assert!(read_grid(&files.mbps).unwrap().rows.iter().all(|(_, cells)| cells.iter().all(Option::is_none)));
     assert!(files.summary.contains("Maximum Small IOPS=") && !files.summary.contains("Maximum Large MBPS="));
+}
+
+proptest! {
+    #[test]
+    fn nothing_that_is_typed_or_read_panics(words in prop::collection::vec("-?[a-zA-Z0-9_.-]{0,14}", 0..8), table in "(Large/Small)?[,0-9. \n-]{0,80}") {
+        if let Ok(options) = parse(&words) {
+            let points = Points::new(&options, 3);
+            prop_assert!(points.minutes(&options) >= 1);
+        }
+        let _ = read_grid(&table);
+    }
+
+    #[test]
+    fn a_table_that_was_written_is_read_again(cells in prop::collection::vec(prop::option::of(1u64..90_000), 5)) {
+        let options = options("-run oltp -num_disks 1 -csv 11.1");
+        let seen = |(at, cell): (usize, &Option<u64>)| cell.map(|iops| (at as u32 + 1, iops));
+        let wanted: Vec<(u32, u64)> = cells.iter().enumerate().filter_map(seen).collect();
+        let done: Vec<Point> = wanted
+            .iter()
+            .map(|(small, iops)| Point::of(&run(&options, Load { small: *small, large: 0 }, vec![reads((iops * 60) as f64, 100.0)])))
+            .collect();
+        let grid = read_grid(&files(&options, "x", &raw1(), &done).iops).unwrap();
+        for small in 1..=20 {
+            let wanted = wanted.iter().find(|(s, _)| *s == small).map(|(_, iops)| *iops as f64);
+            prop_assert_eq!(grid.at(small, 0), wanted);
+        }
+    }
 }

@@ -2,7 +2,7 @@
 //! of each point are spread. Works on any record whose runs have a small and a large side.
 
 use crate::{html as page, html_details, number, svg};
-use fathom_record::{Histogram, LARGE, Latency, Load, ResultRecord, SMALL, Side};
+use fathom_record::{Histogram, LARGE, Latency, Load, Purpose, ResultRecord, SMALL, Side};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use std::io::{self, Write};
 
@@ -34,6 +34,7 @@ fn whole(record: &ResultRecord) -> Markup {
     let cells: Vec<Cell> = record
         .runs
         .iter()
+        .filter(|run| run.purpose == Purpose::Load)
         .map(|run| Cell {
             load: run.load,
             small: run.side(SMALL).filter(counted),
@@ -270,5 +271,44 @@ fn table(cells: &[Cell]) -> Markup {
             } } }
         } }
         p class="quiet" { "p99 is shown only where 1,000 I/Os or more stand behind it." }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cell(small: u32, large: u32, ms: u64) -> Cell {
+        let mut side = Side { seconds: 1.0, ..Side::default() };
+        side.read.add(ms * 1_000_000);
+        (side.counts.operations, side.counts.bytes) = (1000 / ms, 8192 * 1000 / ms);
+        let side = |load: u32| (load > 0).then(|| side.clone());
+        Cell { load: Load { small, large }, small: side(small), large: side(large), trouble: small == 2 }
+    }
+
+    #[test]
+    fn each_map_has_a_cell_for_each_point_that_has_a_value() {
+        let cells = [cell(1, 0, 10), cell(2, 0, 20), cell(0, 1, 40), cell(2, 1, 50)];
+        let text = maps(&cells).into_string();
+        assert_eq!(text.matches("<rect").count(), 3 + 2 + 3);
+        assert!(text.contains("small 2, large 1: 20 IOPS!"), "{text}");
+        assert!(text.contains("largest: 100 IOPS at small 1 and large 0"), "{text}");
+        assert!(text.contains(">50.0!<"), "{text}");
+        let small_only = maps(&cells[..1]).into_string();
+        assert!(!small_only.contains("Bytes a second by large"));
+    }
+
+    #[test]
+    fn a_latency_lies_in_the_octave_that_orion_counts_it_in() {
+        let mut latency = Latency::default();
+        [900, 1_500, 2_000, 5_000_000].iter().for_each(|ns| latency.add(*ns));
+        let shares = octaves(&latency);
+        assert_eq!((shares[0], shares[1], shares[12]), (0.5, 0.25, 0.25));
+    }
+
+    #[test]
+    fn a_record_without_any_point_is_a_page_too() {
+        assert!(spread(&[]).into_string().contains("How latencies are spread"));
+        assert!(!maps(&[]).into_string().contains("<rect"));
     }
 }

@@ -44,7 +44,7 @@ pub fn judge_all(record: &mut ResultRecord, options: &Options, found: &Found, si
         .runs
         .iter()
         .enumerate()
-        .filter(|(_, run)| run.faults().next().is_none())
+        .filter(|(_, run)| run.purpose == Purpose::Load && run.faults().next().is_none())
         .map(|(index, run)| (index, only(run, SMALL), only(run, LARGE)))
         .collect();
     let load = |index: usize| record.runs[index].load;
