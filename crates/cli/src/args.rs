@@ -31,6 +31,13 @@ pub enum Command {
     Run(Box<Load>),
     /// One small read a second: is the disk slow now? Harmless in production
     Ping(Ping),
+    /// Speak Oracle ORION's language: fathom orion -run simple -testname NAME; -help tells its options
+    #[command(disable_help_flag = true)]
+    Orion {
+        /// ORION's own options
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTION")]
+        words: Vec<String>,
+    },
     /// Is a calibration IN PROGRESS, READY or NOT AVAILABLE
     Status,
     /// List the runs that were kept

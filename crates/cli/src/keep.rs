@@ -136,7 +136,10 @@ pub fn empty_record(
 /// Writes a page.
 pub fn write_page(record: &ResultRecord, path: &Path) -> anyhow::Result<()> {
     let mut page = Vec::new();
-    fathom_render::html::write(record, &mut page)?;
+    match record.tool.as_str() {
+        "orion" => fathom_render::matrix::write(record, &mut page)?,
+        _ => fathom_render::html::write(record, &mut page)?,
+    }
     std::fs::write(path, page).map_err(|error| {
         anyhow::anyhow!("cannot write {}: {error}\nhint: the run itself is kept; make the page again with fathom show --html FILE", path.display())
     })

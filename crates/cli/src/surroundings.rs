@@ -47,6 +47,16 @@ pub fn draws_progress() -> bool {
     std::io::stderr().is_terminal()
 }
 
+/// May a dialect's notes go to stderr? A script around it may take any word there for a failure.
+pub fn speaks_notes() -> bool {
+    std::io::stderr().is_terminal() || variable("FATHOM_NOTES").is_some_and(|value| value == "1")
+}
+
+/// The minute, local time, as ORION names its files: `20110201_1551`.
+pub fn minute() -> String {
+    jiff::Zoned::now().strftime("%Y%m%d_%H%M").to_string()
+}
+
 /// The time of day with its zone, RFC 3339.
 pub fn now() -> String {
     let now = jiff::Zoned::now();

@@ -8,6 +8,7 @@
 //! | [`event`] | what happened besides I/O, and raw samples of other people's counters |
 //! | [`control`] | the traits between whoever runs a plan and whoever watches it |
 //! | [`run`] | one plan's execution, as stored |
+//! | [`side`] | small and large I/Os of a mixed load apart |
 //! | [`result`] | runs with what was made of them: figures, curves, verdict |
 
 pub mod control;
@@ -17,6 +18,7 @@ pub mod interval;
 pub mod latency;
 pub mod result;
 pub mod run;
+pub mod side;
 
 pub use control::*;
 pub use event::*;
@@ -25,3 +27,4 @@ pub use interval::*;
 pub use latency::*;
 pub use result::*;
 pub use run::*;
+pub use side::*;

@@ -47,7 +47,7 @@ fn page(record: &ResultRecord) -> Markup {
     }
 }
 
-fn heading(record: &ResultRecord, targets: &str) -> Markup {
+pub(crate) fn heading(record: &ResultRecord, targets: &str) -> Markup {
     let ending = match record.ending {
         Ending::Complete => None,
         Ending::Interrupted => Some("It was interrupted: what had been measured by then is shown."),
@@ -143,7 +143,7 @@ fn card(record: &ResultRecord, name: FigureName, what: &str, lesser: bool) -> Ma
     }
 }
 
-fn cards(record: &ResultRecord) -> Markup {
+pub(crate) fn cards(record: &ResultRecord) -> Markup {
     let limit = words::limit(record).map(|limit| format!(", {}", sign(limit))).unwrap_or_default();
     let first = [
         (FigureName::MaxIops, format!("{{size}} random reads{limit}")),

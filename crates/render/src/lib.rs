@@ -12,6 +12,7 @@
 //! | [`json`] | the record as JSON, and its description for people |
 //! | [`csv`] | curves and time series with units in the header |
 //! | [`html`] | one self-contained page |
+//! | [`matrix`] | a page with heat maps over small and large load |
 //! | [`chart`], [`timeline`], [`svg`] | the charts of that page |
 //! | [`number`] | numbers as people read them |
 //! | [`words`] | what figures, loads and bounds are called |
@@ -26,6 +27,7 @@ pub mod html;
 mod html_details;
 pub mod json;
 pub mod load;
+pub mod matrix;
 pub mod number;
 pub mod plot;
 pub mod record_doc;

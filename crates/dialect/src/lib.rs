@@ -1,0 +1,10 @@
+//! Other tools' languages, one folder a tool: their words to a plan, and what was seen to their words.
+//!
+//! Opens nothing, prints nothing, knows no clock and no environment: everything works on texts and on
+//! `impl Write`, so that it can be fuzzed and held to the byte.
+//!
+//! | module | tool |
+//! |---|---|
+//! | [`orion`] | Oracle's ORION |
+
+pub mod orion;
