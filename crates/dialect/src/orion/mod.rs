@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`options`] | one table of all options, and what was typed |
 //! | [`points`] | which loads a run measures, and how long that takes |
-//! | [`plan`] | from a data point to a plan |
+//! | [`mod@plan`] | from a data point to a plan |
 //! | [`report`] | what ORION prints, and its files |
 //! | [`histogram`] | its histograms |
 //! | [`read`] | reads its tables again |
