@@ -105,7 +105,7 @@ fn a_single_load_is_interrupted_and_cleaned_up_after_like_a_calibration() {
 fn a_ping_ends_by_interrupt_by_count_and_with_its_reader() {
     let place = Place::new();
     place.file("data", 2 << 20);
-    let counted = place.say(&["ping", "-c", "3", "-i", "10ms", "data"]).ends(0);
+    let counted = place.say(&["ping", "-c", "3", "-i", "200ms", "data"]).ends(0);
     assert!(counted.out.contains("3 reads, one at a time"), "{}", counted.out);
     let printed = place.path().join("printed");
     let child = Started::into_file(place.fathom(&["ping", "-i", "10ms", "data"]), &printed);
