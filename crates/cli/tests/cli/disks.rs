@@ -4,11 +4,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use fathom_tidy::skip;
-
 use crate::place::{Lab, Place, Said, say};
 
-/// An ext4 on a zram device.
+/// An ext4 on a zram device, or on a loop device in memory.
 pub struct Disk {
     /// What made it, and removes it.
     pub lab: Lab,
@@ -33,11 +31,14 @@ impl Disk {
     /// Nothing, and a counted skip, where the machine cannot make one.
     pub fn own(name: &str) -> Option<Self> {
         let lab = Lab::open(name)?;
-        if !Path::new("/sys/class/zram-control/hot_add").exists() {
-            skip(&format!("the command line: {name}"), "this kernel has no zram");
-            return None;
-        }
-        let made = lab.make(&["zram", "create", "--size", "256M", "--mount"]);
+        let made: Box<dyn Fn(&str) -> String> = match Path::new("/sys/class/zram-control/hot_add").exists() {
+            true => Box::new(lab.make(&["zram", "create", "--size", "256M", "--mount"])),
+            // A kernel without zram: a loop device in memory does as well.
+            false => {
+                let memory = lab.make(&["tmpfs", "create", "--size", "320M"])("mount");
+                Box::new(lab.make(&["loop", "create", "--size", "256M", "--mount", "--dir", &memory]))
+            }
+        };
         let (mount, device) = (PathBuf::from(made("mount")), made("device"));
         Some(Disk { lab, place: Place::new(), mount, name: device.trim_start_matches("/dev/").to_owned() })
     }

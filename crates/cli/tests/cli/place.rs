@@ -146,6 +146,13 @@ impl Started {
         Started { child: Some(command.spawn().expect("the program can be started")) }
     }
 
+    /// Starts a command that prints into a file, which can be read meanwhile.
+    pub fn into_file(mut command: Command, path: &Path) -> Self {
+        let file = std::fs::File::create(path).expect("a place can be written");
+        command.stdin(Stdio::null()).stdout(file).stderr(Stdio::piped());
+        Started { child: Some(command.spawn().expect("the program can be started")) }
+    }
+
     /// Its process number.
     pub fn id(&self) -> u32 {
         self.child.as_ref().map_or(0, Child::id)

@@ -105,17 +105,13 @@ fn a_single_load_is_interrupted_and_cleaned_up_after_like_a_calibration() {
 fn a_ping_ends_by_interrupt_by_count_and_with_its_reader() {
     let place = Place::new();
     place.file("data", 2 << 20);
-    let counted = place.say(&["ping", "-c", "3", "-i", "10ms", "data"]).ends(0);
+    let counted = place.say(&["ping", "-c", "3", "-i", "200ms", "data"]).ends(0);
     assert!(counted.out.contains("3 reads, one at a time"), "{}", counted.out);
-    let child = Started::new(place.fathom(&["ping", "-i", "10ms", "data"]));
-    let io = format!("/proc/{}/io", child.id());
-    let has_read = || {
-        let text = std::fs::read_to_string(&io).unwrap_or_default();
-        let bytes = text.lines().find_map(|line| line.strip_prefix("read_bytes: ")?.parse::<u64>().ok());
-        bytes.is_some_and(|bytes| bytes >= 5 * 4096)
-    };
-    wait_until("five reads", Duration::from_secs(20), has_read);
-    let said = child.signal("INT").ends(130);
-    assert!(said.out.contains("one at a time"), "{}", said.out);
+    let printed = place.path().join("printed");
+    let child = Started::into_file(place.fathom(&["ping", "-i", "10ms", "data"]), &printed);
+    let so_far = || std::fs::read_to_string(&printed).unwrap_or_default();
+    wait_until("two lines", Duration::from_secs(20), || so_far().lines().count() >= 2);
+    child.signal("INT").ends(130);
+    assert!(so_far().contains("one at a time"), "{}", so_far());
     say_to_nobody(place.fathom(&["ping", "-i", "10ms", "data"])).ends(0);
 }
