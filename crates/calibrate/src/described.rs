@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 /// The figures of one load, the first run of its record. Everything that was counted is in them.
 pub fn described(run: &Run) -> BTreeMap<FigureName, Figure> {
     let mut figures = BTreeMap::new();
-    let Some(observed) = Observed::of(run, false) else { return figures };
+    let Some(observed) = Observed::of(run, false) else { return without_slots(run) };
     let half_width = observed.rate_half_width();
     let per_operation = observed.sum.bytes as f64 / observed.sum.operations.max(1) as f64 / MIB as f64;
     figures.insert(
@@ -47,6 +47,32 @@ pub fn described(run: &Run) -> BTreeMap<FigureName, Figure> {
             FigureName::ResponseTime,
             figure(run, shown.mean_ns, None, Unit::Nanoseconds, Some(shown)),
         );
+    }
+    figures
+}
+
+/// A run that was over before one whole slot was: what the workers counted in all, without an error.
+fn without_slots(run: &Run) -> BTreeMap<FigureName, Figure> {
+    let mut figures = BTreeMap::new();
+    let all = run.workers.iter().flat_map(|w| &w.counts);
+    let operations: u64 = all.map(|(_, counts)| counts.operations).sum();
+    let spans = || run.workers.iter().map(|w| w.span_ns);
+    let first = spans().map(|span| span.0).min().unwrap_or(0);
+    let last = spans().map(|span| span.1).max().unwrap_or(0);
+    if operations == 0 || last <= first {
+        return figures;
+    }
+    let rate = operations as f64 / ((last - first) as f64 / 1e9);
+    let mut rate = figure(run, rate, None, Unit::PerSecond, None);
+    rate.converged = false;
+    rate.note = Some("over before one whole slot was".to_owned());
+    figures.insert(FigureName::Iops, rate);
+    for (name, verb) in [(FigureName::ReadLatency, Verb::Read), (FigureName::WriteLatency, Verb::Write)] {
+        let (service, _) = latencies(run, |v| v == verb);
+        if service.count > 0 {
+            let shown = plain(&service, 1.0);
+            figures.insert(name, figure(run, shown.mean_ns, None, Unit::Nanoseconds, Some(shown)));
+        }
     }
     figures
 }

@@ -77,7 +77,10 @@ impl FromStr for Device {
             let time = || value.parse::<Nanos>().map(|t| t.0).map_err(|e| format!("{key}: {e}"));
             let size = || value.parse::<Bytes>().map(|b| b.0).map_err(|e| format!("{key}: {e}"));
             match key {
-                "ways" => device.ways = number()?.clamp(1, 1 << 16) as usize,
+                "ways" => match number()? {
+                    ways @ 1..=65_536 => device.ways = ways as usize,
+                    ways => return Err(format!("ways={ways} is not a number from 1 to 65536")),
+                },
                 "service" => device.service_ns = time()?.max(1),
                 "size" => device.size_bytes = size()?,
                 "cache" => device.cache_bytes = size()?,

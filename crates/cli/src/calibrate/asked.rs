@@ -14,22 +14,27 @@ use fathom_record::{Happening, Note};
 use fathom_spec::*;
 use std::path::Path;
 
+/// Ends with wrong usage: exit status 2.
+macro_rules! wrong {
+    ($($text:tt)*) => { return Err(crate::WrongUsage(format!($($text)*)).into()) };
+}
+
 pub(super) fn check(args: &Calibrate) -> Result<()> {
     if args.block_size.0 == 0 || args.large_size.0 < args.block_size.0 {
-        bail!(
+        wrong!(
             "--block-size {} and --large-size {} do not go together\nhint: the large one must not be smaller, and neither zero",
             args.block_size,
             args.large_size
         );
     }
     if args.large_size.0 > 1 << 30 {
-        bail!("--large-size {} is too large\nhint: at most 1g", args.large_size);
+        wrong!("--large-size {} is too large\nhint: at most 1g", args.large_size);
     }
     if args.time.0 < Nanos::from_seconds(5).0 {
-        bail!("--time {} is too short to find anything\nhint: at least 5s; 60s is the default", args.time);
+        wrong!("--time {} is too short to find anything\nhint: at least 5s; 60s is the default", args.time);
     }
     if args.mix.is_some() && args.consent.read_only {
-        bail!("--mix writes, and --read-only forbids it\nhint: leave one of them out");
+        wrong!("--mix writes, and --read-only forbids it\nhint: leave one of them out");
     }
     Ok(())
 }

@@ -29,12 +29,15 @@ impl Job<'_> {
             self.record.notes.push(Note { text, hint: Some("measure when the disk is idle".to_owned()) });
         }
         let measured = !self.record.summary.is_empty();
-        match measured || outcome.is_ok() {
+        match measured || (outcome.is_ok() && !interrupted) {
             true => self.keeper.finish(&self.record),
             false => self.keeper.abandon(&self.record.id),
         }
         if measured {
             self.print()?;
+        }
+        if !measured && interrupted && outcome.is_ok() {
+            eprintln!("interrupted before anything was measured; the scratch files are removed");
         }
         if let Err(error) = outcome {
             bail!("{error}");
