@@ -44,7 +44,7 @@ bare_figure() { # file what seconds
 # ---- the table ------------------------------------------------------------------------------------------------------
 
 truth() {
-    local path=. fathom='' seconds=60s quick=no row wrong=0 skipped=0 rows
+    local path=. fathom='' seconds=60s quick=no more='' row wrong=0 skipped=0 rows
     while [ $# -gt 0 ]; do
         case $1 in
             --quick) quick=yes && seconds=20s && shift && continue ;;
@@ -54,6 +54,7 @@ truth() {
             --path) path=$2 ;;
             --fathom) fathom=$2 ;;
             --time) seconds=$2 ;;
+            --args) more=$2 ;;
             *) die_usage "lab truth does not know $1" ;;
         esac
         shift 2
@@ -88,8 +89,9 @@ truth_row() { # what limit
     fi
     record=$(mktemp)
     # The verdict's exit status 3 is part of the answer; others are failures of the run.
+    # shellcheck disable=SC2086  # several words
     "$here/lab" throttle "--${1/_/-}" "$2" --path "$path" -- \
-        "$fathom" calibrate "$path" --json --time "$seconds" --no-progress >"$record" || status=$?
+        "$fathom" calibrate "$path" --json --time "$seconds" --no-progress $more >"$record" || status=$?
     if [ $status -ne 0 ] && [ $status -ne 3 ]; then
         rm -f "$record"
         echo "| $1 | $2 | | failed with status $status | | | | wrong |"

@@ -43,9 +43,10 @@ pub fn described(run: &Run) -> BTreeMap<FigureName, Figure> {
     let (_, response) = latencies(run, |_| true);
     if response.count > 0 {
         let shown = plain(&response, share);
-        let mut made = figure(run, shown.mean_ns, None, Unit::Nanoseconds, Some(shown));
-        made.note = Some("from the intended start".to_owned());
-        figures.insert(FigureName::ResponseTime, made);
+        figures.insert(
+            FigureName::ResponseTime,
+            figure(run, shown.mean_ns, None, Unit::Nanoseconds, Some(shown)),
+        );
     }
     figures
 }

@@ -140,10 +140,8 @@ impl Maker<'_> {
         let note = match (exploring, converged) {
             (true, _) => Some("rests on an exploring point: the time ran out before a longer one".to_owned()),
             (_, true) => None,
-            (_, false) if relative.is_finite() => {
-                Some(format!("did not converge: +-{:.1} %", relative * 100.0))
-            }
-            _ => Some("did not converge: too short for an error".to_owned()),
+            (_, false) if relative.is_finite() => None,
+            _ => Some("too short for an error".to_owned()),
         };
         Figure {
             value: read.observed.rate * scale,

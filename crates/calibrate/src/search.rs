@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 /// Differences under this share are ties even without noise: a slot more or less at the window's edge.
 const TIE_LEAST: f64 = 0.001;
 /// Noise over this share does not widen a tie: else a noisy disk would be given a load that is far too small.
-const TIE_MOST: f64 = 0.03;
+const TIE_MOST: f64 = 0.015;
 /// A rung that gives less than this more has not grown, however exact: doubling the load does not pay for it.
 const GROWTH_LEAST: f64 = 0.01;
 /// Noise over this share does not count against growth on the ladder.

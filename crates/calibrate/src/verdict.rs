@@ -70,6 +70,11 @@ pub struct Evidence {
     pub async_slots: Option<(u64, u64)>,
     /// I/Os that failed, and all.
     pub faults: (u64, u64),
+    /// Where the medium is known: whether it rotates. Behind virtio or a RAID controller it is not, and a flush that
+    /// takes no time is not called false there.
+    pub rotates: Option<bool>,
+    /// Durable commits a second by one writer.
+    pub commits_per_second: Option<f64>,
     /// What could not be checked, from the preflight on.
     pub unchecked: Vec<String>,
 }
@@ -145,7 +150,9 @@ impl Evidence {
             checks
                 .insert(0, check("device", Outcome::Noted, "simulated: the figures are a formula's".into()));
         } else {
-            checks.extend([self.page_cache(), self.alone(), self.written(), self.size(), self.below()]);
+            checks.extend([self.page_cache(), self.alone(), self.written(), self.below()]);
+            checks.extend(self.size());
+            checks.extend(self.flushes());
             checks.extend(self.writes_reached());
             checks.extend(self.slots());
             checks.extend(self.steal());
@@ -238,10 +245,10 @@ impl Evidence {
         }
     }
 
-    fn size(&self) -> Check {
+    fn size(&self) -> Option<Check> {
         let name = "working set larger than caches";
         let set = self.working_set;
-        match (self.memory, self.cache_below) {
+        (set.0 > 0).then(|| match (self.memory, self.cache_below) {
             (_, Some(cache)) if set <= cache => {
                 check(name, Outcome::Noted, format!("{set} fit the cache of {cache} below the device"))
             }
@@ -251,7 +258,17 @@ impl Evidence {
             }
             (None, None) => check(name, Outcome::Noted, format!("{set}; no cache's size is known")),
             _ => check(name, Outcome::Passed, format!("{set}")),
-        }
+        })
+    }
+
+    /// Are flushes real? A disk that rotates passes a place once a revolution, so one writer who waits for each
+    /// commit makes at most one a revolution: 250 a second at 15,000 a minute. Flash takes some 10 us to program.
+    fn flushes(&self) -> Option<Check> {
+        let (rotates, commits) = self.rotates.zip(self.commits_per_second)?;
+        let most = if rotates { 250.0 } else { 100_000.0 };
+        let told = format!("{commits:.0} commits a second by one writer, where the medium allows {most:.0}");
+        let outcome = if commits > most { Outcome::Failed } else { Outcome::Passed };
+        Some(check("flushes reach the medium", outcome, told))
     }
 
     fn below(&self) -> Check {

@@ -141,7 +141,10 @@ fn plan(args: &Args, target: Target, writes: bool, size: Option<Bytes>) -> Plan 
         QueueOptions { io_poll: args.io_poll, submit_poll: args.submit_poll, ..QueueOptions::default() };
     let mut stream = Stream::closed("load", blocks, args.depth);
     stream.workers = args.workers;
-    stream.stop.time = Some(args.time);
+    // Whole slots inside the load: neither its rise nor its fall is in the figures.
+    stream.window =
+        Window::Inside { before: Nanos(0), length: Nanos((args.time.0 / plan.slot.0).max(1) * plan.slot.0) };
+    stream.stop.time = Some(Nanos(args.time.0.max(plan.slot.0) + plan.slot.0));
     if let Some(rate) = args.rate {
         let verbs = match args.mix {
             Some(mix) => vec![

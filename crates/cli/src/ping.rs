@@ -52,6 +52,11 @@ pub fn run(args: &Ping, context: &Context, engine: &mut Engine) -> Result<Ended>
     };
     teller.before = teller.read();
     let run = engine.execute(&plan, &mut teller).map_err(|error| anyhow::anyhow!("{error}"))?;
+    let all = run.workers.iter().flat_map(|w| &w.counts).fold(Counts::default(), |mut sum, (_, counts)| {
+        sum.merge(counts);
+        sum
+    });
+    teller.tell(all);
     let mut record =
         empty_record("ping", &context.command, None, vec![args.target.clone()], serde_json::Value::Null);
     record.summary = described(&run);
@@ -103,6 +108,31 @@ impl Teller<'_> {
     }
 }
 
+impl Teller<'_> {
+    /// A line for what came since the last one.
+    fn tell(&mut self, counts: Counts) {
+        let new = counts.since(&self.last);
+        if new.operations + u64::from(new.errors) == 0 {
+            return;
+        }
+        self.last = counts;
+        let after = self.read();
+        let awaits: Vec<String> = self
+            .disks
+            .iter()
+            .zip(self.before.iter().zip(&after))
+            .filter_map(|((name, _), (before, after))| {
+                let difference = after.as_ref()?.since(before.as_ref()?);
+                Some(format!("{name} r_await {:.2} ms", difference.read_await_ms()?))
+            })
+            .collect();
+        self.before = after;
+        self.number += new.operations;
+        let mean = Nanos(new.latency_sum_ns / new.operations.max(1));
+        println!("{}: read {} in {mean}   {}", self.name, self.number, awaits.join(", "));
+    }
+}
+
 impl Control for Teller<'_> {
     fn event(&mut self, event: &Event) {
         if let Happening::Fault { errno, offset, .. } = &event.what {
@@ -115,27 +145,7 @@ impl Control for Teller<'_> {
         if self.interrupt.raised() {
             return Steer::Stop(Vec::new(), Why::Signal);
         }
-        for total in totals {
-            let new = total.counts[0].since(&self.last);
-            if new.operations + u64::from(new.errors) == 0 {
-                continue;
-            }
-            self.last = total.counts[0];
-            let after = self.read();
-            let awaits: Vec<String> = self
-                .disks
-                .iter()
-                .zip(self.before.iter().zip(&after))
-                .filter_map(|((name, _), (before, after))| {
-                    let difference = after.as_ref()?.since(before.as_ref()?);
-                    Some(format!("{name} r_await {:.2} ms", difference.read_await_ms()?))
-                })
-                .collect();
-            self.before = after;
-            self.number += new.operations;
-            let mean = Nanos(new.latency_sum_ns / new.operations.max(1));
-            println!("{}: read {} in {mean}   {}", self.name, self.number, awaits.join(", "));
-        }
+        totals.iter().for_each(|total| self.tell(total.counts[0]));
         Steer::Continue
     }
 }

@@ -6,7 +6,7 @@ use fathom_calibrate::bound::Surroundings;
 use fathom_calibrate::verdict::Evidence;
 use fathom_host::file_system::Medium;
 use fathom_host::limits::IoLimitKind;
-use fathom_host::{DeviceNumber, Machine, Roots, Storage, counters, read_machine};
+use fathom_host::{DeviceNumber, Machine, Roots, Storage, TargetKind, counters, read_machine};
 use fathom_record::{Check, Note, Outcome};
 use fathom_spec::{Bytes, Nanos};
 
@@ -67,12 +67,15 @@ fn evidence(machine: &Machine, storages: &[Storage]) -> Evidence {
     let mut unchecked: Vec<String> =
         unchecked.map(|unknown| format!("{} ({})", unknown.what, unknown.why)).collect();
     unchecked.dedup();
+    let all = || storages.iter().flat_map(|s| &s.disks);
+    let known = !storages.is_empty() && storages.iter().all(Storage::medium_known);
     Evidence {
         memory: machine.memory_bytes.map(Bytes),
         memory_backed: storages
             .iter()
             .flat_map(|s| &s.disks)
             .any(|d| d.name.starts_with("zram") || d.name.starts_with("ram")),
+        rotates: known.then(|| all().any(|disk| disk.rotational == Some(true))),
         unchecked,
         ..Evidence::default()
     }
@@ -204,6 +207,23 @@ impl Found {
             "request": request,
         }))
     }
+}
+
+/// Blocks of a device that are looked at to tell whether it was ever written.
+const SAMPLES: u64 = 256;
+
+/// The share of a device's blocks that hold anything but zeros, by samples evenly spread; `None` where it cannot be read.
+fn sampled_share(path: &std::path::Path, size: u64) -> Option<f64> {
+    use std::os::unix::fs::FileExt;
+    let device = std::fs::File::open(path).ok()?;
+    let mut block = [0u8; 4096];
+    let mut written = 0;
+    for sample in 0..SAMPLES {
+        let offset = (size.saturating_sub(4096) / SAMPLES * sample) / 4096 * 4096;
+        device.read_exact_at(&mut block, offset).ok()?;
+        written += u64::from(block.iter().any(|byte| *byte != 0));
+    }
+    Some(written as f64 / SAMPLES as f64)
 }
 
 /// Who uses the disks now.

@@ -215,7 +215,9 @@ fn fits(pattern: &[char], text: &[char]) -> bool {
 /// Bytes of a file that were really written; `None` where the file system cannot tell.
 pub fn written_bytes(path: &Path) -> Option<u64> {
     let file = std::fs::File::open(path).ok()?;
-    extents::written_state(&file).ok().map(|state| state.written_bytes + state.encoded_bytes)
+    extents::written_state(&file)
+        .ok()
+        .map(|state| state.written_bytes + state.encoded_bytes + state.delayed_bytes)
 }
 
 /// Removes scratch files of dead owners in a directory and says what was found.

@@ -89,7 +89,7 @@ fn verdict(record: &ResultRecord) -> Markup {
         div class={ "verdict " (class) } {
             b { (sign) " " (record.verdict.state) }
             @if against.is_empty() {
-                span { "every check of the measurement passed" }
+                span { "no check of the measurement failed" }
             } @else {
                 span { @for (at, check) in against.iter().enumerate() {
                     @if at > 0 { "; " }

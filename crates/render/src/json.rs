@@ -1,4 +1,4 @@
-//! The record as JSON. Its description for people is [`crate::record_doc`].
+//! The record as JSON. Its description for people is [`mod@crate::record_doc`].
 
 use fathom_record::ResultRecord;
 use std::io::{self, Write};

@@ -8,13 +8,13 @@
 //! |---|---|
 //! | [`estimate`] | a mean and how far it can be trusted |
 //! | [`batch`] | the error of a mean or a ratio of correlated slots, in O(1) memory |
-//! | [`warm_up`] | where does the warm-up end (MSER-5) |
+//! | [`mod@warm_up`] | where does the warm-up end (MSER-5) |
 //! | [`stopping`] | may the measurement stop |
-//! | [`quantile`] | quantiles of bins, their intervals, and when they must not be shown |
+//! | [`mod@quantile`] | quantiles of bins, their intervals, and when they must not be shown |
 //! | [`steady`] | is it steady: SNIA's, fio's and our own verdict |
 //! | [`change`] | when did the level change |
 //! | [`knee`] | where does throughput stop paying for latency |
-//! | [`compare`] | is a difference larger than noise (Welch, Fieller) |
+//! | [`mod@compare`] | is a difference larger than noise (Welch, Fieller) |
 //! | [`robust`] | medians, and the interval of paired ratios |
 //! | [`moments`] | mean, variance, autocorrelation |
 //! | [`fit`] | does a sample follow a distribution (Kolmogorov-Smirnov, chi-square) |

@@ -73,6 +73,12 @@ impl Job<'_> {
             memory: found.memory,
             working_set: found.working_set,
             unwritten_share: found.unwritten_share,
+            rotates: found.rotates,
+            commits_per_second: self
+                .record
+                .summary
+                .get(&FigureName::CommitsPerSecond)
+                .map(|figure| figure.value),
             unchecked: if self.simulated() { Vec::new() } else { found.unchecked.clone() },
             async_slots: self
                 .found

@@ -1,0 +1,15 @@
+//! The command line as a user meets it: bad input, faults, signals, stores that fail, targets that must not be
+//! touched. Each test has a directory of its own; those that measure have a disk of their own where the machine
+//! can make one, so that nobody else's load or lock is in the way.
+
+mod disks;
+mod faults;
+mod guard;
+mod input;
+mod orion;
+mod output;
+mod place;
+mod second;
+mod signals;
+mod simulated;
+mod stores;

@@ -1,0 +1,25 @@
+//! Simulated devices through the command line: every figure is known beforehand.
+
+use crate::place::Place;
+
+#[test]
+fn the_answer_on_a_simulated_device_is_exact() {
+    let place = Place::new();
+    for (ways, iops) in [(1, 10_000.0), (8, 80_000.0), (32, 320_000.0), (256, 2_560_000.0)] {
+        let said = place.say(&["calibrate", &format!("sim:ways={ways},service=100us"), "--json"]).ends(0);
+        let record = said.json();
+        assert_eq!(record.pointer("/summary/max_iops/value"), Some(&iops.into()), "{ways} ways");
+        assert_eq!(record.pointer("/summary/max_iops/load/small"), Some(&ways.into()), "{ways} ways");
+        assert_eq!(record.pointer("/summary/latency/value"), Some(&100_000.0.into()), "{ways} ways");
+        assert_eq!(record.pointer("/verdict/state"), Some(&"believable".into()), "{ways} ways");
+    }
+}
+
+#[test]
+fn a_simulated_device_that_makes_no_sense_is_refused() {
+    let place = Place::new();
+    for device in ["sim:ways=0", "sim:banana=1", "sim:service=fast", "sim:ways=-1"] {
+        place.say(&["calibrate", device]).refuses(1, &[]);
+    }
+    place.say(&["calibrate", "sim:ways=1", "sim:ways=2"]).refuses(1, &["measured alone"]);
+}
