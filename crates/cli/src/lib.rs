@@ -83,10 +83,22 @@ fn status(outcome: anyhow::Result<Ended>) -> u8 {
         Err(error) if broken_pipe(&error) => 0,
         Err(error) => {
             eprintln!("error: {error:#}");
-            1
+            if error.is::<WrongUsage>() { 2 } else { 1 }
         }
     }
 }
+
+/// Each option alone could be meant, and together they cannot: exit status 2, as for what cannot be parsed.
+#[derive(Debug)]
+pub struct WrongUsage(pub String);
+
+impl std::fmt::Display for WrongUsage {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for WrongUsage {}
 
 /// The reader of our output has seen enough.
 fn broken_pipe(error: &anyhow::Error) -> bool {
@@ -105,7 +117,10 @@ fn execute(command: &Command, context: &Context, engine: &mut Engine) -> anyhow:
         Command::Show(args) => records::show(args, context),
         Command::Sql { query } => records::sql(query, context),
         Command::Completions { shell } => {
-            clap_complete::generate(*shell, &mut Cli::command(), "fathom", &mut std::io::stdout());
+            // Into memory first: the generator panics when its reader has gone.
+            let mut script = Vec::new();
+            clap_complete::generate(*shell, &mut Cli::command(), "fathom", &mut script);
+            std::io::stdout().write_all(&script)?;
             Ok(Ended::Done)
         }
         Command::Man => {

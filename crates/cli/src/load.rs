@@ -6,7 +6,7 @@ use crate::preflight;
 use crate::surroundings::{self, Interrupt};
 use crate::targets::{self, Ready};
 use crate::watch::{Progress, Watch};
-use crate::{Context, Ended};
+use crate::{Context, Ended, WrongUsage};
 use anyhow::{Result, bail};
 use fathom_calibrate::described::described;
 use fathom_calibrate::phase::Precision;
@@ -16,30 +16,38 @@ use fathom_host::Roots;
 use fathom_record::*;
 use fathom_spec::*;
 use std::io::Write;
+use std::path::Path;
 
 /// Runs the command.
 pub fn run(args: &Args, context: &Context, engine: &mut Engine) -> Result<Ended> {
     if args.read.is_none() && args.write.is_none() && args.mix.is_none() {
-        bail!(
-            "say what to do: --read random, --write sequential or --mix 70/30\nhint: for example fathom run --read random --block 8k --depth 32 ."
-        );
+        bail!(WrongUsage(
+            "say what to do: --read random, --write sequential or --mix 70/30\nhint: for example fathom run --read random --block 8k --depth 32 .".to_owned()
+        ));
     }
     let writes = args.write.is_some() || args.mix.is_some_and(|mix| mix.read_percent < 100);
     if writes && args.consent.read_only {
-        bail!("this load writes, and --read-only forbids it\nhint: leave one of them out");
+        bail!(WrongUsage(
+            "this load writes, and --read-only forbids it\nhint: leave one of them out".to_owned()
+        ));
     }
     if args.rate.is_some_and(|rate| !(rate > 0.0 && rate.is_finite())) {
-        bail!("--rate must be more than nothing\nhint: so many I/Os a second, such as --rate 5000");
+        bail!(WrongUsage(
+            "--rate must be more than nothing\nhint: so many I/Os a second, such as --rate 5000".to_owned()
+        ));
     }
     let roots = Roots::default();
     let interrupt = Interrupt::watch();
     let progress = Progress::new(context.progress && !args.no_preflight);
     if args.dry_run {
         let plan = plan(args, target_of(&args.target), writes, args.size);
-        serde_json::to_writer_pretty(std::io::stdout(), &plan)?;
-        println!();
+        writeln!(std::io::stdout(), "{}", serde_json::to_string_pretty(&plan)?)?;
         return Ok(Ended::Done);
     }
+    let cleared = match Path::new(&args.target).is_dir() {
+        true => targets::clear_leftovers(&roots, Path::new(&args.target)),
+        false => Vec::new(),
+    };
     let ready = targets::ready(&roots, &args.target, args.size, 0)?;
     engine.permits = permits(args, &ready);
     let found = (!args.no_preflight).then(|| preflight::look(&roots, std::slice::from_ref(&ready)));
@@ -63,6 +71,7 @@ pub fn run(args: &Args, context: &Context, engine: &mut Engine) -> Result<Ended>
     };
     let mut record =
         empty_record("run", &context.command, args.output.label.clone(), vec![args.target.clone()], facts);
+    record.notes.extend(cleared.into_iter().map(|text| Note { text, hint: None }));
     let mut keeper = None;
     if let Some(found) = &found {
         let (kept, notes) = Keeper::begin(context.store.clone(), &record, found.physical_disks());

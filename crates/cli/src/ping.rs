@@ -4,22 +4,23 @@ use crate::args::Ping;
 use crate::keep::empty_record;
 use crate::surroundings::{self, Interrupt};
 use crate::watch::Progress;
-use crate::{Context, Ended};
+use crate::{Context, Ended, WrongUsage};
 use anyhow::{Result, bail};
 use fathom_calibrate::described::described;
 use fathom_engine::Engine;
 use fathom_host::{DeviceNumber, Roots, counters, resolve};
 use fathom_record::*;
 use fathom_spec::*;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// Runs the command. Nothing is written and nothing is kept.
 pub fn run(args: &Ping, context: &Context, engine: &mut Engine) -> Result<Ended> {
     if args.interval.0 < 1_000_000 {
-        bail!(
+        bail!(WrongUsage(format!(
             "--interval {} is a load, no ping\nhint: at least 1ms; for a load use fathom run",
             args.interval
-        );
+        )));
     }
     let roots = Roots::default();
     let interrupt = Interrupt::watch();
@@ -63,7 +64,11 @@ pub fn run(args: &Ping, context: &Context, engine: &mut Engine) -> Result<Ended>
     record.runs.push(run);
     fathom_render::load::write_ping(&record, surroundings::style(), &mut std::io::stdout())?;
     let failed = record.runs[0].faults().next().is_some();
-    Ok(if failed { Ended::Failed } else { Ended::Done })
+    Ok(match (failed, interrupt.raised()) {
+        (true, _) => Ended::Failed,
+        (false, true) => Ended::Interrupted,
+        (false, false) => Ended::Done,
+    })
 }
 
 /// The file itself, or the largest one below a directory.
@@ -109,11 +114,11 @@ impl Teller<'_> {
 }
 
 impl Teller<'_> {
-    /// A line for what came since the last one.
-    fn tell(&mut self, counts: Counts) {
+    /// A line for what came since the last one; answers whether anybody still reads.
+    fn tell(&mut self, counts: Counts) -> bool {
         let new = counts.since(&self.last);
         if new.operations + u64::from(new.errors) == 0 {
-            return;
+            return true;
         }
         self.last = counts;
         let after = self.read();
@@ -129,7 +134,8 @@ impl Teller<'_> {
         self.before = after;
         self.number += new.operations;
         let mean = Nanos(new.latency_sum_ns / new.operations.max(1));
-        println!("{}: read {} in {mean}   {}", self.name, self.number, awaits.join(", "));
+        writeln!(std::io::stdout(), "{}: read {} in {mean}   {}", self.name, self.number, awaits.join(", "))
+            .is_ok()
     }
 }
 
@@ -145,7 +151,10 @@ impl Control for Teller<'_> {
         if self.interrupt.raised() {
             return Steer::Stop(Vec::new(), Why::Signal);
         }
-        totals.iter().for_each(|total| self.tell(total.counts[0]));
+        if !totals.iter().all(|total| self.tell(total.counts[0])) {
+            // Its reader has gone.
+            return Steer::Stop(Vec::new(), Why::Told);
+        }
         Steer::Continue
     }
 }

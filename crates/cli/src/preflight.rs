@@ -157,11 +157,15 @@ impl Found {
     }
 
     fn warn_unwritten(&mut self, path: &std::path::Path, storage: &Storage) {
-        let (Some(size), fathom_host::TargetKind::RegularFile) = (storage.size_bytes, storage.kind) else {
-            return;
+        let Some(size) = storage.size_bytes else { return };
+        let share = match storage.kind {
+            TargetKind::RegularFile => {
+                written_bytes(path).map(|written| written.min(size) as f64 / size.max(1) as f64)
+            }
+            TargetKind::BlockDevice => sampled_share(path, size),
+            _ => None,
         };
-        let Some(written) = written_bytes(path) else { return };
-        let share = written.min(size) as f64 / size.max(1) as f64;
+        let Some(share) = share else { return };
         self.unwritten(1.0 - share);
         if share < 0.98 {
             self.notes.push(note(

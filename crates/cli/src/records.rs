@@ -108,8 +108,17 @@ pub fn sql(query: &str, context: &Context) -> Result<Ended> {
     let mut out = std::io::stdout().lock();
     writeln!(out, "{}", answer.columns.join("\t"))?;
     for row in &answer.rows {
-        let cells: Vec<String> = row.iter().map(ToString::to_string).collect();
+        let cells: Vec<String> = row.iter().map(cell).collect();
         writeln!(out, "{}", cells.join("\t"))?;
     }
     Ok(Ended::Done)
+}
+
+/// A value as the sqlite3 shell prints it: text without quotes, nothing for NULL.
+fn cell(value: &serde_json::Value) -> String {
+    match value {
+        serde_json::Value::Null => String::new(),
+        serde_json::Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
 }

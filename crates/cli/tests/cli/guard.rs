@@ -3,7 +3,7 @@
 use std::process::Command;
 
 use crate::disks::Disk;
-use crate::place::{Lab, Place, alone, write_noise};
+use crate::place::{Place, alone, write_noise};
 
 fn sum_of(path: &str) -> String {
     let output = Command::new("sha256sum").arg(path).output().expect("sha256sum is in coreutils");
@@ -57,10 +57,12 @@ fn a_consent_that_names_no_target_is_refused() {
 #[test]
 fn a_mounted_device_is_not_written_whatever_the_consent() {
     let _alone = alone();
-    let Some(lab) = Lab::open("mounted") else { return };
-    let made = lab.make(&["loop", "create", "--size", "32M", "--mount", "--fs", "ext4"]);
+    let Some(disk) = Disk::own("mounted") else { return };
+    let folder = disk.at().to_owned();
+    let made =
+        disk.lab.make(&["loop", "create", "--size", "32M", "--mount", "--fs", "ext4", "--dir", &folder]);
     let (device, mount) = (made("device"), made("mount"));
-    let place = Place::new();
+    let place = &disk.place;
     let words = ["cannot write to", &device, &mount];
     let consent = ["--write-consent", &device];
     let run = ["run", "--write", "random", "--time", "1s", &device];

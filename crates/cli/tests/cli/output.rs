@@ -1,1 +1,114 @@
+//! What is printed, where it goes, and readers that leave early.
 
+use crate::place::{Place, say, say_to_nobody};
+
+const SIMULATED: &str = "sim:ways=4,service=100us";
+
+#[test]
+fn a_reader_that_leaves_early_is_no_failure() {
+    let place = Place::new();
+    place.say(&["calibrate", SIMULATED]).ends(0);
+    for words in [
+        &["history"][..],
+        &["history", "--json"],
+        &["status"],
+        &["show"],
+        &["show", "--json"],
+        &["show", "--csv", "series"],
+        &["sql", "select 1"],
+        &["completions", "bash"],
+        &["man"],
+        &["calibrate", "--dry-run", "."],
+        &["calibrate", SIMULATED],
+        &["calibrate", SIMULATED, "--json"],
+        &["run", "--read", "random", "--dry-run", SIMULATED],
+        &["run", "--read", "random", "--time", "1s", SIMULATED],
+        &["--help"],
+    ] {
+        let said = say_to_nobody(place.fathom(words)).ends(0);
+        assert!(!said.err.contains("error"), "{words:?}: {}", said.err);
+    }
+}
+
+#[test]
+fn the_record_is_json_with_the_paths_that_scripts_read() {
+    let place = Place::new();
+    let said = place.say(&["calibrate", SIMULATED, "--json", "--label", "mine"]).ends(0);
+    let record = said.json();
+    assert!(record.pointer("/summary/max_iops/value").is_some_and(|v| v.is_f64()));
+    assert!(record.pointer("/summary/max_mbps/value").is_some_and(|v| v.is_f64()));
+    assert!(record.pointer("/verdict/state").is_some_and(|v| v.is_string()));
+    assert_eq!(record["label"], "mine");
+    assert_eq!(said.err, "", "nothing but the record is said");
+}
+
+#[test]
+fn the_three_lines_of_calibrate_io_begin_lines_of_their_own() {
+    let out = Place::new().say(&["calibrate", SIMULATED]).ends(0).out;
+    for head in ["max_iops = ", "latency  = ", "max_mbps = "] {
+        assert_eq!(out.lines().filter(|line| line.starts_with(head)).count(), 1, "{head}: {out}");
+    }
+}
+
+#[test]
+fn what_goes_to_no_terminal_has_no_escapes_and_neither_has_what_goes_to_one_with_no_color() {
+    let place = Place::new();
+    place.say(&["calibrate", SIMULATED]).ends(0);
+    for words in
+        [&["calibrate", SIMULATED][..], &["show"], &["history"], &["--help"], &["calibrate", "--nope"]]
+    {
+        let said = place.say(words);
+        assert!(!said.out.contains('\u{1b}') && !said.err.contains('\u{1b}'), "{words:?}");
+    }
+    for (no_color, escapes) in [(Some("1"), false), (None, true)] {
+        let mut command = std::process::Command::new("script");
+        let line = format!("{} history", env!("CARGO_BIN_EXE_fathom"));
+        command.args(["-q", "-e", "-c", &line, "/dev/null"]);
+        place.at_home(&mut command);
+        command.env("TERM", "xterm").envs(no_color.map(|value| ("NO_COLOR", value)));
+        let said = say(command).ends(0);
+        assert!(said.out.contains("40000"), "{}", said.out);
+        assert_eq!(said.out.contains('\u{1b}'), escapes, "NO_COLOR={no_color:?}: {:?}", said.out);
+    }
+}
+
+#[test]
+fn the_page_is_one_file_that_needs_no_other() {
+    let place = Place::new();
+    place.say(&["calibrate", SIMULATED, "--html", "page.html"]).ends(0);
+    let page = std::fs::read_to_string(place.path().join("page.html")).unwrap();
+    assert!(page.to_ascii_lowercase().starts_with("<!doctype html>") && page.contains("<svg"));
+    let without_names = page.replace("http://www.w3.org/2000/svg", "");
+    for foreign in ["http://", "https://", "<link", "src=", "@import", "url("] {
+        assert!(!without_names.contains(foreign), "the page asks for something else: {foreign}");
+    }
+    place.say(&["show", "--html", "again.html"]).ends(0);
+    assert!(place.path().join("again.html").exists());
+    place.say(&["calibrate", SIMULATED, "--html", "/no/such/page.html"]).refuses(1, &["/no/such/page.html"]);
+    assert_eq!(place.say(&["history", "--json"]).ends(0).out.lines().count(), 2, "the run itself is kept");
+}
+
+#[test]
+fn a_dry_run_writes_nothing() {
+    let place = Place::new();
+    place.file("data", 1 << 20);
+    let said = place.say(&["calibrate", "--dry-run", "."]).ends(0);
+    assert!(said.out.contains("nothing was done") && said.out.contains("layout"), "{}", said.out);
+    let said = place.say(&["run", "--write", "random", "--dry-run", "data"]).ends(0);
+    assert!(said.json().get("streams").is_some());
+    let names: Vec<_> = std::fs::read_dir(place.path()).unwrap().flatten().map(|e| e.file_name()).collect();
+    assert_eq!(names, ["data"], "neither a scratch file nor a store");
+}
+
+#[test]
+fn completions_and_the_manual_come_from_the_command_line() {
+    let place = Place::new();
+    for shell in ["bash", "zsh", "fish"] {
+        assert!(place.say(&["completions", shell]).ends(0).out.contains("calibrate"), "{shell}");
+    }
+    place.say(&["completions", "dos"]).ends(2);
+    let page = place.say(&["man"]).ends(0).out;
+    assert!(page.starts_with(".ie") || page.contains(".TH fathom"), "{page}");
+    assert!(page.contains("calibrate"));
+    assert!(place.say(&["--version"]).ends(0).out.starts_with("fathom "));
+}

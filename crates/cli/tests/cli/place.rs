@@ -125,21 +125,57 @@ pub fn say(command: Command) -> Said {
     }
 }
 
-/// Starts a command whose output is kept for later.
-pub fn start(mut command: Command) -> Child {
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    command.spawn().expect("the program can be started")
+/// Runs a command whose reader has gone before it says anything.
+pub fn say_to_nobody(mut command: Command) -> Said {
+    let (reader, writer) = std::io::pipe().expect("a pipe");
+    drop(reader);
+    let child = command.stdin(Stdio::null()).stdout(writer).stderr(Stdio::piped()).spawn();
+    drop(command);
+    Said::from(child.and_then(Child::wait_with_output).expect("the program can be started"))
 }
 
-/// Sends a signal to a process that the test has started.
-pub fn signal(child: &Child, name: &str) {
-    let sent = Command::new("kill").args(["-s", name, &child.id().to_string()]).status();
-    assert!(sent.expect("kill is there").success());
+/// A program that runs beside the test, and ends with it.
+pub struct Started {
+    child: Option<Child>,
 }
 
-/// What a started command said in the end.
-pub fn ended(child: Child) -> Said {
-    Said::from(child.wait_with_output().expect("it can be waited for"))
+impl Started {
+    /// Starts a command; its output is kept for later.
+    pub fn new(mut command: Command) -> Self {
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        Started { child: Some(command.spawn().expect("the program can be started")) }
+    }
+
+    /// Its process number.
+    pub fn id(&self) -> u32 {
+        self.child.as_ref().map_or(0, Child::id)
+    }
+
+    /// Sends it a signal and answers what it said in the end.
+    pub fn signal(mut self, name: &str) -> Said {
+        let sent = Command::new("kill").args(["-s", name, &self.id().to_string()]).status();
+        assert!(sent.expect("kill is there").success());
+        self.wait()
+    }
+
+    /// What it said in the end.
+    pub fn ended(mut self) -> Said {
+        self.wait()
+    }
+
+    fn wait(&mut self) -> Said {
+        let child = self.child.take().expect("it is waited for once");
+        Said::from(child.wait_with_output().expect("it can be waited for"))
+    }
+}
+
+impl Drop for Started {
+    fn drop(&mut self) {
+        if let Some(mut child) = self.child.take() {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
 }
 
 /// Looks until something is so, at most for so long.
