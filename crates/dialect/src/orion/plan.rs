@@ -137,6 +137,8 @@ fn random(options: &Options, space: SpaceId, size: Bytes) -> Blocks {
 fn ground(options: &Options, luns: &[Lun], seed: u64) -> (Plan, SpaceId) {
     let mut plan = Plan::new(seed);
     plan.slot = if options.adaptive { ADAPTIVE_SLOT } else { SLOT };
+    // Latencies of a tenth of a point, not of each second: a matrix has many points.
+    plan.interval = Nanos(options.duration.0 / 10).max(plan.interval);
     let access = if options.write > 0 { Access::Write } else { Access::Read };
     let mut space = SpaceId(0);
     for lun in luns {
