@@ -1,46 +1,64 @@
 //! `-adaptive`: each point only until both kinds of I/O are known to +-5 %, each load axis only while throughput
 //! grows. The rule itself is calibrate's and stats'.
 
-use fathom_calibrate::stopper::{Rule, Until};
 use fathom_dialect::orion::Point;
 use fathom_record::{Control, LARGE, Load, SMALL, Side, Steer, Totals, Why};
 use fathom_spec::{GroupId, Nanos, Plan};
+use fathom_stats::{Decision, Slot, Stopper, StoppingRule};
 
-/// Relative half width at which a point ends.
-const HALF_WIDTH: f64 = 0.05;
-/// No point is shorter.
-const AT_LEAST: Nanos = Nanos::from_seconds(2);
+/// The rule for one kind of I/O: +-5 % at two looks in a row. The first comes after as many slots as MSER-5 needs to
+/// tell a warm-up, the next ones after 1.15 times as many: a point is a cell of a matrix, not a headline figure.
+fn rule(slots_most: usize) -> StoppingRule {
+    StoppingRule {
+        target: 0.05,
+        confidence: 0.95,
+        slots_least: 20,
+        slots_most: slots_most.max(1),
+        growth: 1.15,
+        looks: 2,
+    }
+}
+
 /// Twice the load must bring at least this much more.
 const GROWTH: f64 = 1.02;
 
+/// One kind of I/O of a point.
+struct Kind {
+    group: GroupId,
+    stopper: Stopper,
+    operations: u64,
+    enough: bool,
+}
+
 /// Ends a point when each kind of I/O of it is known well enough.
 pub struct Enough {
-    kinds: Vec<(GroupId, Until, bool)>,
+    kinds: Vec<Kind>,
+    slot_ns: u64,
 }
 
 impl Enough {
-    /// For one point; `None`: never ends it.
+    /// For one point. Without `adaptive` it never ends it.
     pub fn new(plan: &Plan, duration: Nanos, adaptive: bool) -> Self {
-        let rule = Rule {
-            half_width: HALF_WIDTH,
-            before: plan.slot,
-            at_least: AT_LEAST,
-            at_most: duration,
-            slot: plan.slot,
-        };
+        let slots = (duration.0 / plan.slot.0.max(1)) as usize;
         let there = |group: &GroupId| adaptive && plan.streams.iter().any(|s| s.group == *group);
-        let kinds = [SMALL, LARGE].into_iter().filter(there);
-        Enough { kinds: kinds.map(|group| (group, Until::new(rule), false)).collect() }
+        let kind = |group| Kind { group, stopper: Stopper::new(rule(slots)), operations: 0, enough: false };
+        Enough { kinds: [SMALL, LARGE].into_iter().filter(there).map(kind).collect(), slot_ns: plan.slot.0 }
     }
 }
 
 impl Control for Enough {
     fn slot(&mut self, now_ns: u64, totals: &[Totals]) -> Steer {
-        for (group, until, enough) in &mut self.kinds {
-            let of: Vec<Totals> = totals.iter().filter(|t| t.group == *group).copied().collect();
-            *enough |= matches!(until.slot(now_ns, &of), Steer::Stop(..));
+        for kind in &mut self.kinds {
+            let of = totals.iter().filter(|t| t.group == kind.group).flat_map(|t| &t.counts);
+            let operations: u64 = of.map(|counts| counts.operations).sum();
+            let new = operations.saturating_sub(std::mem::replace(&mut kind.operations, operations));
+            // The load rises in the first slot.
+            if now_ns >= 2 * self.slot_ns {
+                let decision = kind.stopper.push(Slot::of(new as f64));
+                kind.enough |= matches!(decision, Decision::Converged(_));
+            }
         }
-        match !self.kinds.is_empty() && self.kinds.iter().all(|(_, _, enough)| *enough) {
+        match !self.kinds.is_empty() && self.kinds.iter().all(|kind| kind.enough) {
             true => Steer::Stop(Vec::new(), Why::Told),
             false => Steer::Continue,
         }

@@ -6,6 +6,7 @@ mod disks;
 mod faults;
 mod guard;
 mod input;
+mod orion;
 mod output;
 mod place;
 mod second;

@@ -15,8 +15,6 @@ pub struct Lun {
 
 /// Slots of 100 ms: a throttle lets I/Os through in bursts of that length.
 const SLOT: Nanos = Nanos::from_millis(100);
-/// Shorter ones for `-adaptive`, which must have seen enough of them within two seconds.
-const ADAPTIVE_SLOT: Nanos = Nanos::from_millis(50);
 /// Junk I/O before a large sequential point when no cache size is given.
 const WARMING: Nanos = Nanos::from_seconds(120);
 /// Outstanding I/Os of that.
@@ -136,7 +134,9 @@ fn random(options: &Options, space: SpaceId, size: Bytes) -> Blocks {
 
 fn ground(options: &Options, luns: &[Lun], seed: u64) -> (Plan, SpaceId) {
     let mut plan = Plan::new(seed);
-    plan.slot = if options.adaptive { ADAPTIVE_SLOT } else { SLOT };
+    plan.slot = SLOT;
+    // Latencies of a tenth of a point, not of each second: a matrix has many points.
+    plan.interval = Nanos(options.duration.0 / 10).max(plan.interval);
     let access = if options.write > 0 { Access::Write } else { Access::Read };
     let mut space = SpaceId(0);
     for lun in luns {
