@@ -34,6 +34,7 @@ struct Kind {
 pub struct Enough {
     kinds: Vec<Kind>,
     slot_ns: u64,
+    last_ns: u64,
 }
 
 impl Enough {
@@ -42,7 +43,11 @@ impl Enough {
         let slots = (duration.0 / plan.slot.0.max(1)) as usize;
         let there = |group: &GroupId| adaptive && plan.streams.iter().any(|s| s.group == *group);
         let kind = |group| Kind { group, stopper: Stopper::new(rule(slots)), operations: 0, enough: false };
-        Enough { kinds: [SMALL, LARGE].into_iter().filter(there).map(kind).collect(), slot_ns: plan.slot.0 }
+        Enough {
+            kinds: [SMALL, LARGE].into_iter().filter(there).map(kind).collect(),
+            slot_ns: plan.slot.0,
+            last_ns: 0,
+        }
     }
 }
 
@@ -54,10 +59,13 @@ impl Control for Enough {
             let new = operations.saturating_sub(std::mem::replace(&mut kind.operations, operations));
             // The load rises in the first slot.
             if now_ns >= 2 * self.slot_ns {
-                let decision = kind.stopper.push(Slot::of(new as f64));
+                // By the time that really went by: the watcher is not called to the microsecond.
+                let denominator = now_ns.saturating_sub(self.last_ns) as f64 / 1e9;
+                let decision = kind.stopper.push(Slot { numerator: new as f64, denominator });
                 kind.enough |= matches!(decision, Decision::Converged(_));
             }
         }
+        self.last_ns = now_ns;
         match !self.kinds.is_empty() && self.kinds.iter().all(|kind| kind.enough) {
             true => Steer::Stop(Vec::new(), Why::Told),
             false => Steer::Continue,
