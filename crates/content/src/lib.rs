@@ -1,1 +1,110 @@
 //! What bytes stand in a block, and what is wrong with them. No I/O.
+
+use fathom_spec::Content;
+use rand_xoshiro::Xoshiro256Plus;
+use rand_xoshiro::rand_core::{RngCore, SeedableRng};
+
+/// Makes the bytes of blocks.
+#[derive(Clone, Debug)]
+pub struct Filler {
+    content: Content,
+    random: Xoshiro256Plus,
+    /// A pool of random bytes: blocks are cut from it at random places and made unlike by their own random words.
+    pool: Vec<u8>,
+}
+
+/// Bytes in the pool: more than a second-level cache line's worth of blocks, less than the cache.
+const POOL: usize = 1 << 18;
+/// One word in so many is fresh in every block, so that no two are alike and none compresses against another.
+const FRESH_EVERY: usize = 512;
+
+impl Filler {
+    /// A filler; `None` for contents that are not built yet (the formats of other tools).
+    pub fn new(content: &Content, seed: u64) -> Option<Self> {
+        let built = matches!(
+            content,
+            Content::Zero | Content::Random { .. } | Content::Pattern(_) | Content::LogicalBlock
+        );
+        let mut random = Xoshiro256Plus::seed_from_u64(seed ^ 0xF111_F111);
+        let mut pool = Vec::new();
+        if matches!(content, Content::Random { .. }) {
+            pool = vec![0; POOL];
+            random.fill_bytes(&mut pool);
+        }
+        built.then(|| Filler { content: content.clone(), random, pool })
+    }
+
+    /// Fills a block that stands at `offset`. `mark` is the source's own word for it.
+    pub fn fill(&mut self, bytes: &mut [u8], offset: u64, _mark: u64) {
+        match &self.content {
+            Content::Pattern(pattern) if !pattern.is_empty() => {
+                bytes.iter_mut().zip(pattern.iter().cycle()).for_each(|(byte, p)| *byte = *p);
+            }
+            Content::LogicalBlock => {
+                for (i, word) in bytes.chunks_exact_mut(8).enumerate() {
+                    word.copy_from_slice(&((offset + i as u64 * 8) / 512).to_le_bytes());
+                }
+            }
+            Content::Random { compress_percent, dedupe_percent } => {
+                let (compress, dedupe) = (usize::from(*compress_percent), *dedupe_percent);
+                self.random_block(bytes, compress, dedupe);
+            }
+            _ => bytes.fill(0),
+        }
+    }
+
+    fn random_block(&mut self, bytes: &mut [u8], compress_percent: usize, dedupe_percent: u8) {
+        let alike = dedupe_percent > 0 && self.random.next_u64() % 100 < u64::from(dedupe_percent);
+        let incompressible = bytes.len() - bytes.len() * compress_percent.min(100) / 100;
+        let (random, zero) = bytes.split_at_mut(incompressible);
+        zero.fill(0);
+        let mut at = if alike { 0 } else { (self.random.next_u64() as usize % (POOL / 64)) * 64 };
+        let mut rest = &mut *random;
+        while !rest.is_empty() {
+            let take = rest.len().min(POOL - at);
+            let (now, later) = rest.split_at_mut(take);
+            now.copy_from_slice(&self.pool[at..at + take]);
+            (rest, at) = (later, 0);
+        }
+        if !alike {
+            for piece in random.chunks_mut(FRESH_EVERY) {
+                let word = self.random.next_u64().to_le_bytes();
+                let length = piece.len().min(8);
+                piece[..length].copy_from_slice(&word[..length]);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn filled(content: Content, length: usize) -> (Vec<u8>, Vec<u8>) {
+        let mut filler = Filler::new(&content, 7).unwrap();
+        let (mut first, mut second) = (vec![0; length], vec![0; length]);
+        filler.fill(&mut first, 0, 0);
+        filler.fill(&mut second, 8192, 0);
+        (first, second)
+    }
+
+    #[test]
+    fn random_blocks_are_unlike_in_every_piece_of_512_bytes() {
+        let (first, second) = filled(Content::Random { compress_percent: 0, dedupe_percent: 0 }, 1 << 20);
+        assert!(first.chunks(512).zip(second.chunks(512)).all(|(a, b)| a != b));
+        let mut counts = [0u32; 256];
+        first.iter().for_each(|byte| counts[*byte as usize] += 1);
+        assert!(counts.iter().all(|c| (3300..4900).contains(c)), "bytes are spread evenly");
+    }
+
+    #[test]
+    fn half_of_a_half_compressible_block_is_zero() {
+        let (first, _) = filled(Content::Random { compress_percent: 50, dedupe_percent: 0 }, 8192);
+        assert!(first[4096..].iter().all(|b| *b == 0) && first[..4096].iter().any(|b| *b != 0));
+    }
+
+    #[test]
+    fn formats_of_other_tools_are_not_built_and_say_so() {
+        assert!(Filler::new(&Content::SysbenchSum, 7).is_none());
+    }
+}

@@ -39,7 +39,9 @@ impl Permits {
 
     fn consented(&self, path: &Path) -> bool {
         let real = path.canonicalize().ok();
-        self.consents.iter().any(|name| Path::new(name) == path || (real.is_some() && Path::new(name).canonicalize().ok() == real))
+        self.consents.iter().any(|name| {
+            Path::new(name) == path || (real.is_some() && Path::new(name).canonicalize().ok() == real)
+        })
     }
 }
 
@@ -82,7 +84,8 @@ pub fn allow(roots: &Roots, path: &Path, permits: &Permits) -> Result<Writable, 
     let name = path.display();
     let holdings = inspect(roots, path).map_err(|error| ExecuteError::Target {
         what: format!("cannot see what {name} holds: {error}"),
-        hint: "only a target that could be looked at is written to; try as root, or measure with --read-only".to_owned(),
+        hint: "only a target that could be looked at is written to; try as root, or measure with --read-only"
+            .to_owned(),
     })?;
     if let Some(use_) = holdings.holds.iter().find(|holding| in_use(holding.kind)) {
         return refuse(format!("cannot write to {name}: {}", use_.detail), use_.hint.clone());

@@ -2,12 +2,27 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | `files` | targets that are open, and what every queue is made from |
-//! | `null` | a queue that does nothing |
+//! | [`guard`] | who may be written to |
+//! | `open` | opens targets, settles sizes and regions |
+//! | `execute` | runs a plan on files and devices |
+//! | `simulated` | runs a plan on simulated devices |
 //! | `source` | which operation comes next |
-//! | `sys` | the kernel's queues and the buffers; the only `unsafe` here |
+//! | `queues`, `sys`, `null` | how it is asked of the kernel |
+//! | `content` | what bytes are written |
+//! | `sampler` | other people's counters while a run goes on |
 
-pub mod files;
-pub mod null;
-pub mod source;
-pub mod sys;
+mod content;
+mod execute;
+mod files;
+pub mod guard;
+mod null;
+mod open;
+mod queues;
+mod sampler;
+mod simulated;
+mod source;
+mod sys;
+
+pub use execute::{Engine, allowed_cpus};
+pub use guard::{Permits, Policy};
+pub use queues::buffer_bytes;

@@ -1,9 +1,8 @@
-//! A queue in which everything is done at once: it measures fathom itself.
+//! A queue that does nothing: every operation has come back at the next poll. It measures fathom itself.
 
-use crate::sys::calls;
 use fathom_drive::{Clock, Completion, Operation, Queue};
 
-/// Completes each operation, in full, at the next poll.
+/// Nothing, at once.
 #[derive(Debug)]
 pub struct NullQueue {
     clock: Clock,
@@ -11,7 +10,7 @@ pub struct NullQueue {
 }
 
 impl NullQueue {
-    /// A queue with room for `depth` operations.
+    /// Room for so many operations.
     pub fn new(clock: Clock, depth: u32) -> Self {
         NullQueue { clock, done: Vec::with_capacity(depth as usize) }
     }
@@ -22,23 +21,23 @@ impl Queue for NullQueue {
     fn now(&mut self) -> u64 {
         self.clock.now()
     }
-
-    #[inline]
+    #[inline(always)]
     fn push(&mut self, tags: &[u32], operations: &[Operation]) {
-        self.done.extend(
-            tags.iter().zip(operations).map(|(&tag, op)| Completion { tag, result: op.length as i32 }),
-        );
+        let back = tags
+            .iter()
+            .zip(operations)
+            .map(|(tag, operation)| Completion { tag: *tag, result: operation.length as i32 });
+        self.done.extend(back);
     }
-
-    #[inline]
-    fn enter(&mut self, _at_least: usize, until_ns: u64) {
-        if self.done.is_empty() && until_ns != u64::MAX && until_ns != 0 {
-            calls::sleep_until(&self.clock, until_ns);
+    #[inline(always)]
+    fn enter(&mut self, at_least: usize, until_ns: u64) {
+        if at_least == 0 && self.done.is_empty() {
+            crate::sys::psync::sleep_until(&self.clock, until_ns);
         }
     }
-
-    #[inline]
+    #[inline(always)]
     fn poll(&mut self, done: &mut Vec<Completion>) {
-        done.append(&mut self.done);
+        std::mem::swap(done, &mut self.done);
+        self.done.clear();
     }
 }

@@ -61,13 +61,16 @@ fn open_path(
         Durability::Data => OFlags::DSYNC,
         Durability::Full => OFlags::SYNC,
     };
-    let fd = rustix::fs::open(path, flags, Mode::from_raw_mode(0o600)).map_err(|error| open_error(target, error))?;
+    let fd = rustix::fs::open(path, flags, Mode::from_raw_mode(0o600))
+        .map_err(|error| open_error(target, error))?;
     let mut size = size_of(&fd, path)?;
     if let (Some(wanted), Access::Write) = (target.create, target.access) {
         if size < wanted.0 {
-            rustix::fs::fallocate(&fd, FallocateFlags::empty(), 0, wanted.0).map_err(|error| ExecuteError::Target {
-                what: format!("cannot make {} {wanted} long: {error}", target.path),
-                hint: "free some space, or use less of it with --size".to_owned(),
+            rustix::fs::fallocate(&fd, FallocateFlags::empty(), 0, wanted.0).map_err(|error| {
+                ExecuteError::Target {
+                    what: format!("cannot make {} {wanted} long: {error}", target.path),
+                    hint: "free some space, or use less of it with --size".to_owned(),
+                }
             })?;
             size = wanted.0;
         }
@@ -84,8 +87,12 @@ fn open_error(target: &PathTarget, error: rustix::io::Errno) -> ExecuteError {
     use rustix::io::Errno;
     let name = &target.path;
     let hint = match error {
-        Errno::NOENT => "check the name; a directory can be named too, then fathom makes a scratch file in it".to_owned(),
-        Errno::ACCESS | Errno::PERM => "run as a user who may open it, or measure a file on it instead".to_owned(),
+        Errno::NOENT => {
+            "check the name; a directory can be named too, then fathom makes a scratch file in it".to_owned()
+        }
+        Errno::ACCESS | Errno::PERM => {
+            "run as a user who may open it, or measure a file on it instead".to_owned()
+        }
         Errno::INVAL if target.direct => {
             format!("the file system under {name} may not know direct I/O (tmpfs does not on older kernels)")
         }
@@ -115,7 +122,12 @@ fn size_of(fd: &OwnedFd, path: &Path) -> Result<u64, ExecuteError> {
 }
 
 /// Where a stream works: the members of its space with their sizes, and the region in it.
-pub fn geometry(plan: &Plan, blocks: &Blocks, sizes: &[u64], logical_block: u64) -> Result<Geometry, ExecuteError> {
+pub fn geometry(
+    plan: &Plan,
+    blocks: &Blocks,
+    sizes: &[u64],
+    logical_block: u64,
+) -> Result<Geometry, ExecuteError> {
     let space = plan.spaces.get(blocks.space.0 as usize).ok_or_else(|| ExecuteError::Plan {
         what: format!("the plan has no space number {}", blocks.space.0),
         hint: "this is a mistake in the program that made the plan".to_owned(),

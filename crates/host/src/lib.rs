@@ -33,3 +33,9 @@ pub mod scratch;
 pub mod signature;
 pub mod storage;
 mod sys;
+
+pub use holding::{Holding, HoldingKind, Holdings, inspect};
+pub use machine::{Machine, read_machine};
+pub use roots::{DeviceNumber, Roots, Unknown};
+pub use scratch::Scratch;
+pub use storage::{Storage, TargetKind, resolve};

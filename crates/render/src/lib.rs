@@ -1,1 +1,39 @@
-//! Shows runs: terminal, JSON, CSV, one-file HTML with SVG charts.
+//! Shows runs: terminal text, JSON, CSV, one-file HTML with SVG charts.
+//!
+//! Everything here is a pure function from a [`fathom_record::ResultRecord`] to bytes. It opens nothing, knows
+//! no engine, no store, no clock and no terminal: who calls says how wide the page is and whether it may have
+//! colour. A report can be made from a JSON file alone.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`text`] | a calibration for the terminal: what a DBA reads in ten seconds |
+//! | [`load`] | one load (`run`) and `ping` for the terminal |
+//! | [`history`] | the list of runs, the status line, the plan of a dry run |
+//! | [`json`] | the record as JSON, and its description for people |
+//! | [`csv`] | curves and time series with units in the header |
+//! | [`html`] | one self-contained page |
+//! | [`chart`], [`timeline`], [`svg`] | the charts of that page |
+//! | [`number`] | numbers as people read them |
+//! | [`words`] | what figures, loads and bounds are called |
+
+pub mod chart;
+pub mod csv;
+pub mod facts;
+#[doc(hidden)]
+pub mod fixture;
+pub mod history;
+pub mod html;
+mod html_details;
+pub mod json;
+pub mod load;
+pub mod number;
+pub mod plot;
+pub mod record_doc;
+pub mod svg;
+pub mod terminal;
+pub mod text;
+pub mod timeline;
+pub mod words;
+
+pub use record_doc::record_doc;
+pub use terminal::Style;

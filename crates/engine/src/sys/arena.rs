@@ -1,51 +1,49 @@
-//! The memory that I/O goes to and comes from: one mapping, one page-aligned buffer a tag.
+//! The buffers of one worker: one page-aligned mapping, cut into one piece a tag. Page-aligned always: the kernel
+//! copies into unaligned buffers at half the speed.
 
-use std::io;
-use std::sync::Arc;
+use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
+use std::ffi::c_void;
 
-const PAGE: usize = 4096;
-const HUGE: usize = 2 << 20;
-
-/// Buffers of one worker. The buffer of tag i begins `i * stride` bytes after the base. The kernel writes to
-/// it while an operation is in flight, so that Rust sees it only through raw pointers and [`Arena::with`].
+/// Buffers for tags `0..count`, each of `stride` bytes. Freed when dropped.
 #[derive(Debug)]
 pub struct Arena {
     base: *mut u8,
-    length: usize,
     stride: usize,
     count: usize,
 }
 
-// SAFETY: an arena is an address and three numbers; all access to what is behind the address goes through raw
-// pointers, whose users say why they may.
+// SAFETY: the mapping belongs to the arena alone; whoever holds the arena may use it on any one thread.
 unsafe impl Send for Arena {}
-// SAFETY: as above; shared access hands out no references.
-unsafe impl Sync for Arena {}
 
 impl Arena {
-    /// `count` buffers of at least `largest` bytes each, page-aligned and touched, so that no page fault falls
-    /// into a measurement. `huge` asks for huge pages and takes common ones where there are none.
-    pub fn new(count: u32, largest: u32, huge: bool) -> io::Result<Arc<Arena>> {
-        let stride = (largest as usize).max(1).next_multiple_of(PAGE);
-        let count = count.max(1) as usize;
-        let too_much = || io::Error::from_raw_os_error(libc::ENOMEM);
-        let length = stride.checked_mul(count).ok_or_else(too_much)?;
-        let huge_length = length.checked_next_multiple_of(HUGE).ok_or_else(too_much)?;
-        let (base, length) = match huge.then(|| map(huge_length, libc::MAP_HUGETLB)) {
-            Some(Ok(base)) => (base, huge_length),
-            _ => (map(length, 0)?, length),
+    /// Maps buffers of at least `size` bytes for so many tags. The pages are touched only when used.
+    pub fn new(count: usize, size: usize) -> std::io::Result<Self> {
+        let stride = size.next_multiple_of(4096).max(4096);
+        // SAFETY: an anonymous mapping at an address of the kernel's choice overlaps nothing.
+        let base = unsafe {
+            mmap_anonymous(
+                std::ptr::null_mut(),
+                stride * count.max(1),
+                ProtFlags::READ | ProtFlags::WRITE,
+                MapFlags::PRIVATE,
+            )?
         };
-        Ok(Arc::new(Arena { base, length, stride, count }))
+        Ok(Arena { base: base.cast(), stride, count: count.max(1) })
     }
 
-    /// Where a tag's buffer begins. Panics where there is no such tag: a mistake in the program.
+    /// First byte of a tag's buffer.
     #[inline(always)]
     pub fn pointer(&self, tag: u32) -> *mut u8 {
-        assert!((tag as usize) < self.count);
+        assert!((tag as usize) < self.count, "a tag of this arena");
         self.base.wrapping_add(tag as usize * self.stride)
     }
 
-    /// Bytes from one buffer to the next, and the most that one holds.
+    /// First byte of all.
+    pub fn base(&self) -> *mut u8 {
+        self.base
+    }
+
+    /// Bytes of one buffer.
     pub fn stride(&self) -> usize {
         self.stride
     }
@@ -55,36 +53,41 @@ impl Arena {
         self.count
     }
 
-    /// All of it: base and length in bytes.
-    pub fn span(&self) -> (*mut u8, usize) {
-        (self.base, self.length)
+    /// Bytes of all.
+    pub fn length(&self) -> usize {
+        self.stride * self.count
     }
-
-    /// Looks at, or changes, the first `length` bytes of a tag's buffer.
-    ///
-    /// # Safety
-    /// No operation of this tag may be in flight, and nobody else may look at the same buffer meanwhile.
-    pub unsafe fn with<R>(&self, tag: u32, length: usize, look: impl FnOnce(&mut [u8]) -> R) -> R {
-        assert!(length <= self.stride);
-        let start = self.pointer(tag);
-        // SAFETY: `start` is the beginning of `stride` mapped bytes, `length` is no more than that, and the caller
-        // promises that nobody else, the kernel included, touches them.
-        look(unsafe { std::slice::from_raw_parts_mut(start, length) })
-    }
-}
-
-fn map(length: usize, flags: i32) -> io::Result<*mut u8> {
-    let protection = libc::PROT_READ | libc::PROT_WRITE;
-    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_POPULATE | flags;
-    // SAFETY: an anonymous mapping at an address of the kernel's choice touches no memory of ours.
-    let base = unsafe { libc::mmap(std::ptr::null_mut(), length, protection, flags, -1, 0) };
-    if base == libc::MAP_FAILED { Err(io::Error::last_os_error()) } else { Ok(base.cast()) }
 }
 
 impl Drop for Arena {
     fn drop(&mut self) {
-        // SAFETY: base and length are those of the mapping that `new` made; a queue with operations in flight keeps
-        // its share of the arena alive, so nobody uses it any more.
-        unsafe { libc::munmap(self.base.cast(), self.length) };
+        // SAFETY: exactly the mapping that `new` made; queues end their I/O before they drop their arena.
+        let _ = unsafe { munmap(self.base.cast::<c_void>(), self.stride * self.count) };
+    }
+}
+
+/// The same buffers, for whoever makes and checks bytes while the kernel does not have them.
+#[derive(Debug)]
+pub struct ArenaView {
+    base: *mut u8,
+    stride: usize,
+    count: usize,
+}
+
+// SAFETY: used on the worker's own thread, between completion and the next push of the same tag.
+unsafe impl Send for ArenaView {}
+
+impl ArenaView {
+    /// A view of an arena; the queue that owns the arena lives as long as the worker that owns the view.
+    pub fn of(arena: &Arena) -> Self {
+        ArenaView { base: arena.base, stride: arena.stride, count: arena.count }
+    }
+
+    /// The first `length` bytes of a tag's buffer.
+    pub fn bytes(&mut self, tag: u32, length: usize) -> &mut [u8] {
+        assert!((tag as usize) < self.count && length <= self.stride, "a tag of this arena");
+        // SAFETY: inside the mapping by the assertion; the tag is not with the kernel while its content is made
+        // or checked (the worker pushes it afterwards, or has just had it back), and `&mut self` excludes a second view.
+        unsafe { std::slice::from_raw_parts_mut(self.base.add(tag as usize * self.stride), length) }
     }
 }

@@ -1,13 +1,14 @@
 //! io_uring: one system call submits and waits; waiting is for one, reaping is of all.
 
-use crate::files::{OpenKind, Setup, Targets, sync_kind};
-use crate::sys::arena::Arena;
-use crate::sys::calls;
+use super::arena::Arena;
+use super::psync;
+use crate::files::OpenTarget;
 use fathom_drive::{Clock, Completion, Operation, Queue};
-use fathom_spec::{SyncKind, Verb};
+use fathom_spec::{QueueOptions, SyncKind, Verb};
 use io_uring::{IoUring, opcode, squeue, types};
 use std::io;
 use std::marker::PhantomData;
+use std::mem::ManuallyDrop;
 use std::os::fd::RawFd;
 use std::sync::Arc;
 use std::time::Duration;
@@ -41,15 +42,16 @@ const _: () = assert!(size_of::<types::Timespec>() == 16);
 pub struct UringQueue {
     ring: IoUring,
     clock: Clock,
-    arena: Arc<Arena>,
-    targets: Targets,
-    /// Descriptors, or their numbers among the registered ones (which are the targets' own).
+    /// Given back only when nothing is in flight.
+    arena: ManuallyDrop<Arena>,
+    targets: Arc<[OpenTarget]>,
     fixed_files: bool,
     fixed_buffers: bool,
     /// 0: all of the arena is one registered buffer; all ones: each tag has its own.
     buffer_mask: u32,
     rw_flags: i32,
     commit: SyncKind,
+    sync: SyncKind,
     /// Per tag: what the write of a commit answered, or a trim's length.
     kept: Vec<i32>,
     /// Completions of what the ring could not do and the thread did itself.
@@ -126,78 +128,89 @@ impl Mode {
 /// Goes down the ladder until a ring can be made.
 fn climb(mut mode: Mode, entries: u32, notes: &mut Vec<String>) -> io::Result<(IoUring, Mode)> {
     loop {
-        match mode.build(entries, entries * 2) {
+        let error = match mode.build(entries, entries * 2) {
             Ok(ring) => return Ok((ring, mode)),
-            Err(error) if matches!(error.raw_os_error(), Some(libc::EINVAL | libc::EPERM)) => {
-                let Some((lower, lost)) = mode.down() else { return Err(error) };
-                notes.push(lost.to_owned());
-                mode = lower;
-            }
-            Err(error) => return Err(error),
-        }
+            Err(error) => error,
+        };
+        // An older kernel allows a submitting thread only to root, and answers EPERM; io_uring switched off does too.
+        let may_help = match error.raw_os_error() {
+            Some(libc::EINVAL) => true,
+            Some(libc::EPERM) => mode.submit_poll,
+            _ => false,
+        };
+        let Some((lower, lost)) = may_help.then(|| mode.down()).flatten() else { return Err(error) };
+        notes.push(lost.to_owned());
+        mode = lower;
     }
 }
 
+/// What a ring is made for.
+#[derive(Clone, Copy, Debug)]
+pub struct Wishes {
+    /// Operations outstanding at most.
+    pub depth: u32,
+    /// Are there writes, and so perhaps commits, which take two entries each?
+    pub writes: bool,
+    /// What `Verb::Commit` does after its write.
+    pub commit: SyncKind,
+    /// What `Verb::Sync` does.
+    pub sync: SyncKind,
+    /// Finer points.
+    pub options: QueueOptions,
+}
+
 impl UringQueue {
-    /// A ring for `setup.depth` operations over these targets and buffers. Make it on the thread that uses it.
-    pub fn new(clock: Clock, setup: &Setup, targets: Targets, arena: Arc<Arena>) -> io::Result<Self> {
+    /// A ring over these targets and buffers. Make it on the thread that uses it.
+    pub fn new(
+        targets: Arc<[OpenTarget]>,
+        arena: Arena,
+        clock: Clock,
+        wishes: Wishes,
+    ) -> io::Result<Self> {
         let mut notes = Vec::new();
-        let submit_poll = setup.options.submit_poll;
-        let io_poll = setup.options.io_poll && !setup.commits;
-        if setup.options.io_poll && setup.commits {
-            notes.push("io_uring without polled completions: a polled ring knows no syncs".to_owned());
-        }
+        let (options, depth) = (wishes.options, wishes.depth.max(1).next_power_of_two());
+        let entries = if wishes.writes { depth * 2 } else { depth };
         let wanted = Mode {
-            io_poll,
-            submit_poll,
-            tasks: if submit_poll { Tasks::Interrupting } else { Tasks::Deferred },
+            io_poll: options.io_poll && may_poll(&targets, &arena, clock, wishes, &mut notes),
+            submit_poll: options.submit_poll,
+            tasks: if options.submit_poll { Tasks::Interrupting } else { Tasks::Deferred },
         };
-        let mut queue = Self::with_mode(clock, setup, targets.clone(), arena.clone(), wanted, &mut notes)?;
-        if queue.mode.io_poll && queue.refuses_polled_reads() {
-            notes.push(
-                "io_uring without polled completions: the target's driver has no queues for polling".to_owned(),
-            );
-            let without = Mode { io_poll: false, ..wanted };
-            drop(queue);
-            queue = Self::with_mode(clock, setup, targets, arena, without, &mut notes)?;
-        }
-        queue.notes = notes;
-        Ok(queue)
+        let (ring, mode) = climb(wanted, entries, &mut notes)?;
+        Ok(Self::over(ring, mode, targets, arena, clock, wishes, notes))
     }
 
-    fn with_mode(
+    fn over(
+        ring: IoUring,
+        mode: Mode,
+        targets: Arc<[OpenTarget]>,
+        arena: Arena,
         clock: Clock,
-        setup: &Setup,
-        targets: Targets,
-        arena: Arc<Arena>,
-        wanted: Mode,
-        notes: &mut Vec<String>,
-    ) -> io::Result<Self> {
-        let depth = setup.depth.max(1).next_power_of_two();
-        let entries = if setup.commits { depth * 2 } else { depth };
-        let (ring, mode) = climb(wanted, entries, notes)?;
-        let registered = !setup.options.unregistered;
-        let fixed_files = registered && register_files(&ring, &targets, notes);
-        let buffer_mask = if arena.span().1 <= BUFFER_MOST { 0 } else { u32::MAX };
-        let fixed_buffers = registered && register_buffers(&ring, &arena, buffer_mask, notes);
-        Ok(UringQueue {
+        wishes: Wishes,
+        mut notes: Vec<String>,
+    ) -> Self {
+        let registered = !wishes.options.unregistered;
+        let fixed_files = registered && register_files(&ring, &targets, &mut notes);
+        let buffer_mask = if arena.length() <= BUFFER_MOST { 0 } else { u32::MAX };
+        let fixed_buffers = registered && register_buffers(&ring, &arena, buffer_mask, &mut notes);
+        UringQueue {
             clock,
             kept: vec![0; arena.count()],
             done: Vec::with_capacity(arena.count()),
-            arena,
+            arena: ManuallyDrop::new(arena),
             targets,
             fixed_files,
             fixed_buffers,
             buffer_mask,
-            rw_flags: if setup.options.no_wait { libc::RWF_NOWAIT } else { 0 },
-            commit: setup.commit,
+            rw_flags: if wishes.options.no_wait { libc::RWF_NOWAIT } else { 0 },
+            commit: wishes.commit,
+            sync: wishes.sync,
             unsubmitted: 0,
             outstanding: 0,
             mode,
-            notes: Vec::new(),
+            notes,
             on_this_thread: PhantomData,
             ring,
-        })
+        }
     }
 
     /// What was asked for and could not be had, and what was taken instead.
@@ -206,7 +219,7 @@ impl UringQueue {
     }
 
     /// How this ring does its work, for the record.
-    pub fn describe(&self) -> String {
+    pub fn description(&self) -> String {
         let tasks = match self.mode.tasks {
             Tasks::Deferred => ", deferred task work",
             Tasks::Cooperative => ", cooperative task work",
@@ -222,33 +235,28 @@ impl UringQueue {
         )
     }
 
-    /// One read of the first block of the first target: a driver without polled queues answers EOPNOTSUPP.
-    fn refuses_polled_reads(&mut self) -> bool {
-        let length = self.arena.stride().min(4096) as u32;
-        let operation =
-            Operation { offset: 0, due_ns: 0, mark: 0, length, target: 0, verb: Verb::Read, cell: 0 };
-        self.push(&[0], &[operation]);
-        let mut done = Vec::new();
-        let until = self.clock.now() + 1_000_000_000;
-        while done.is_empty() && self.clock.now() < until {
-            self.enter(1, until);
-            self.poll(&mut done);
+    /// Puts entries into the ring. There is room for all that the depth allows, but a submitting kernel thread may
+    /// lag behind in taking them.
+    #[inline(always)]
+    fn queue(&mut self, entries: &[squeue::Entry]) {
+        // SAFETY: an entry's pointer is a tag's buffer in the arena, which lives until nothing is outstanding.
+        while unsafe { self.ring.submission().push_multiple(entries) }.is_err() {
+            self.hand_over();
         }
-        done.first().is_none_or(|c| c.result == -libc::EOPNOTSUPP || c.result == -libc::EINVAL)
+        self.unsubmitted += entries.len() as u32;
+        self.outstanding += entries.len();
     }
 
-    /// Puts one entry into the ring. There is room for all that the depth allows.
-    #[inline(always)]
-    fn queue(ring: &mut IoUring, unsubmitted: &mut u32, entry: &squeue::Entry) {
-        // SAFETY: an entry's pointer is a tag's buffer in the arena, which lives until nothing is outstanding.
-        if unsafe { ring.submission().push(entry) }.is_err() {
-            unreachable!("the ring has room for the depth");
+    #[cold]
+    fn hand_over(&mut self) {
+        if let Ok(taken) = self.call(0, None) {
+            self.unsubmitted = self.unsubmitted.saturating_sub(taken as u32);
         }
-        *unsubmitted += 1;
+        std::thread::yield_now();
     }
 
     fn fd(&self, file: u16) -> RawFd {
-        self.targets.get(file as usize).map_or(-1, |target| target.raw_fd())
+        self.targets.get(file as usize).map_or(-1, |target| target.raw())
     }
 
     /// A read, or else a write, of a tag's buffer.
@@ -300,33 +308,23 @@ impl UringQueue {
     /// What is neither a read nor a write.
     #[cold]
     fn push_other(&mut self, tag: u32, operation: &Operation) {
+        let word = u64::from(tag);
         let range = (operation.offset, operation.length);
-        let tag_word = u64::from(tag);
         match operation.verb {
             Verb::Commit => {
                 let write = self.transfer(tag, operation);
                 match self.sync_entry(operation.target, self.commit, range) {
-                    Some(sync) => {
-                        let write = write.flags(squeue::Flags::IO_LINK).user_data(tag_word | PART_WRITE);
-                        Self::queue(&mut self.ring, &mut self.unsubmitted, &write);
-                        let sync = sync.user_data(tag_word | PART_SYNC);
-                        Self::queue(&mut self.ring, &mut self.unsubmitted, &sync);
-                        self.outstanding += 2;
-                    }
-                    None if self.commit == SyncKind::None => {
-                        Self::queue(&mut self.ring, &mut self.unsubmitted, &write);
-                        self.outstanding += 1;
-                    }
-                    None => self.done.push(Completion { tag, result: -libc::EOPNOTSUPP }),
+                    Some(sync) => self.queue(&[
+                        write.flags(squeue::Flags::IO_LINK).user_data(word | PART_WRITE),
+                        sync.user_data(word | PART_SYNC),
+                    ]),
+                    None => self.queue(&[write]),
                 }
             }
-            Verb::Sync => match self.sync_entry(operation.target, sync_kind(operation.mark), (0, 0)) {
-                Some(sync) => {
-                    Self::queue(&mut self.ring, &mut self.unsubmitted, &sync.user_data(tag_word));
-                    self.outstanding += 1;
-                }
+            Verb::Sync => match self.sync_entry(operation.target, self.sync, (0, 0)) {
+                Some(sync) => self.queue(&[sync.user_data(word)]),
                 None => {
-                    let result = calls::sync(self.fd(operation.target), sync_kind(operation.mark), 0, 0);
+                    let result = psync::answer(psync::sync(self.fd(operation.target), self.sync));
                     self.done.push(Completion { tag, result });
                 }
             },
@@ -335,22 +333,20 @@ impl UringQueue {
         }
     }
 
+    /// A hole in a file through the ring; a device is asked by the thread itself.
     fn push_trim(&mut self, tag: u32, operation: &Operation) {
-        let Some(target) = self.targets.get(operation.target as usize) else {
-            return self.done.push(Completion { tag, result: -libc::EBADF });
-        };
-        if target.kind == OpenKind::BlockDevice || self.mode.io_poll {
-            let result = calls::trim(target, operation.offset, operation.length);
+        let target = &self.targets[operation.target as usize];
+        if self.mode.io_poll || target.is_device() {
+            let result = psync::answer(psync::discard(target, operation));
             return self.done.push(Completion { tag, result });
         }
         self.kept[tag as usize] = operation.length as i32;
-        let entry = opcode::Fallocate::new(types::Fd(target.raw_fd()), operation.length.into())
+        let entry = opcode::Fallocate::new(types::Fd(target.raw()), operation.length.into())
             .offset(operation.offset)
-            .mode(calls::PUNCH)
+            .mode(libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE)
             .build()
             .user_data(u64::from(tag) | PART_LENGTH);
-        Self::queue(&mut self.ring, &mut self.unsubmitted, &entry);
-        self.outstanding += 1;
+        self.queue(&[entry]);
     }
 
     /// One call into the kernel: hands over what is new and waits for `least`, at most `wait`.
@@ -397,8 +393,54 @@ impl UringQueue {
     }
 }
 
-fn register_files(ring: &IoUring, targets: &Targets, notes: &mut Vec<String>) -> bool {
-    let descriptors: Vec<RawFd> = targets.iter().map(|target| target.raw_fd()).collect();
+/// Can completions be polled for here? Syncs cannot be done by a polled ring, and a driver without queues for
+/// polling answers EOPNOTSUPP: one read of the first block tells.
+fn may_poll(
+    targets: &Arc<[OpenTarget]>,
+    arena: &Arena,
+    clock: Clock,
+    wishes: Wishes,
+    notes: &mut Vec<String>,
+) -> bool {
+    let refused = match wishes.writes && wishes.commit != SyncKind::None {
+        true => Some("a polled ring knows no syncs".to_owned()),
+        false => polled_read(targets, arena.stride() as u32, clock).err().map(|error| error.to_string()),
+    };
+    if let Some(why) = &refused {
+        notes.push(format!("io_uring without polled completions: {why}"));
+    }
+    refused.is_none()
+}
+
+fn polled_read(targets: &Arc<[OpenTarget]>, stride: u32, clock: Clock) -> io::Result<()> {
+    let mode = Mode { io_poll: true, submit_poll: false, tasks: Tasks::Interrupting };
+    let ring = mode.build(2, 4)?;
+    let length = stride.min(4096);
+    let arena = Arena::new(1, length as usize)?;
+    let options = QueueOptions { unregistered: true, ..QueueOptions::default() };
+    let wishes = Wishes {
+        depth: 1,
+        writes: false,
+        commit: SyncKind::None,
+        sync: SyncKind::None,
+        options,
+    };
+    let mut queue = UringQueue::over(ring, mode, targets.clone(), arena, clock, wishes, Vec::new());
+    let verb = Verb::Read;
+    queue.push(&[0], &[Operation { offset: 0, due_ns: 0, mark: 0, length, target: 0, verb, cell: 0 }]);
+    let (mut done, until) = (Vec::new(), clock.now() + 1_000_000_000);
+    while done.is_empty() && clock.now() < until {
+        queue.enter(1, until);
+        queue.poll(&mut done);
+    }
+    match done.first().map(|completion| completion.result) {
+        Some(result) if result < 0 => Err(io::Error::from_raw_os_error(-result)),
+        _ => Ok(()),
+    }
+}
+
+fn register_files(ring: &IoUring, targets: &[OpenTarget], notes: &mut Vec<String>) -> bool {
+    let descriptors: Vec<RawFd> = targets.iter().map(|target| target.raw()).collect();
     match ring.submitter().register_files(&descriptors) {
         Ok(()) => true,
         Err(error) => {
@@ -411,7 +453,7 @@ fn register_files(ring: &IoUring, targets: &Targets, notes: &mut Vec<String>) ->
 fn register_buffers(ring: &IoUring, arena: &Arena, mask: u32, notes: &mut Vec<String>) -> bool {
     let vector = |base: *mut u8, length| libc::iovec { iov_base: base.cast(), iov_len: length };
     let buffers: Vec<libc::iovec> = match mask {
-        0 => vec![vector(arena.span().0, arena.span().1)],
+        0 => vec![vector(arena.base(), arena.length())],
         _ => (0..arena.count() as u32).map(|tag| vector(arena.pointer(tag), arena.stride())).collect(),
     };
     // SAFETY: the buffers are the arena's, which outlives the ring.
@@ -439,8 +481,7 @@ impl Queue for UringQueue {
         for (tag, operation) in tags.iter().zip(operations) {
             if matches!(operation.verb, Verb::Read | Verb::Write) {
                 let entry = self.transfer(*tag, operation);
-                Self::queue(&mut self.ring, &mut self.unsubmitted, &entry);
-                self.outstanding += 1;
+                self.queue(&[entry]);
             } else {
                 self.push_other(*tag, operation);
             }
@@ -451,7 +492,7 @@ impl Queue for UringQueue {
     fn enter(&mut self, at_least: usize, until_ns: u64) {
         if self.outstanding == 0 {
             if self.done.is_empty() && until_ns != u64::MAX {
-                calls::sleep_until(&self.clock, until_ns);
+                psync::sleep_until(&self.clock, until_ns);
             }
             return;
         }
@@ -510,9 +551,10 @@ impl Drop for UringQueue {
             done.clear();
             self.poll(&mut done);
         }
-        if self.outstanding > 0 {
-            // A device that has stopped answering may still write into the buffers: they are never given back.
-            std::mem::forget(self.arena.clone());
+        // A device that has stopped answering may still write into the buffers: then they are never given back.
+        if self.outstanding == 0 {
+            // SAFETY: the arena is dropped only here, and nobody uses it afterwards.
+            unsafe { ManuallyDrop::drop(&mut self.arena) };
         }
     }
 }

@@ -1,11 +1,11 @@
 //! The kernel's older asynchronous I/O by its own system calls: one io_submit a batch; completions are taken from
 //! the ring that the kernel maps into the process, and io_getevents only waits.
 
-use crate::files::{Setup, Targets, sync_kind};
-use crate::sys::arena::Arena;
-use crate::sys::calls;
+use super::arena::Arena;
+use super::psync;
+use crate::files::OpenTarget;
 use fathom_drive::{Clock, Completion, Operation, Queue};
-use fathom_spec::{SyncKind, Verb};
+use fathom_spec::{QueueOptions, SyncKind, Verb};
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -68,8 +68,8 @@ const _: () = assert!(size_of::<Shared>() == 32);
 pub struct AioQueue {
     context: u64,
     clock: Clock,
-    arena: Arc<Arena>,
-    targets: Targets,
+    arena: Arena,
+    targets: Arc<[OpenTarget]>,
     controls: Vec<Control>,
     operations: Vec<Operation>,
     /// Addresses of the controls that are to be submitted next.
@@ -79,6 +79,7 @@ pub struct AioQueue {
     outstanding: usize,
     rw_flags: i32,
     commit: SyncKind,
+    sync: SyncKind,
     /// May completions be taken from the shared ring?
     shared_ring: bool,
     /// Does the kernel refuse asynchronous syncs?
@@ -90,9 +91,15 @@ pub struct AioQueue {
 const SYNC_PART: u64 = 1 << 32;
 
 impl AioQueue {
-    /// A context for `setup.depth` operations over these targets and buffers. EAGAIN: the system's slots
+    /// A context for as many operations as there are buffers, over these targets and buffers. EAGAIN: the system's slots
     /// (fs.aio-max-nr) are used up.
-    pub fn new(clock: Clock, setup: &Setup, targets: Targets, arena: Arc<Arena>) -> io::Result<Self> {
+    pub fn new(
+        targets: Arc<[OpenTarget]>,
+        arena: Arena,
+        clock: Clock,
+        (commit, sync): (SyncKind, SyncKind),
+        options: QueueOptions,
+    ) -> io::Result<Self> {
         let depth = arena.count();
         let mut context = 0u64;
         // SAFETY: io_setup writes the context's handle into a u64 that is 0 before.
@@ -115,12 +122,12 @@ impl AioQueue {
         };
         let nothing =
             Operation { offset: 0, due_ns: 0, mark: 0, length: 0, target: 0, verb: Verb::Read, cell: 0 };
-        let high = if setup.options.io_poll { libc::RWF_HIPRI } else { 0 };
+        let high = if options.io_poll { libc::RWF_HIPRI } else { 0 };
         let mut notes = Vec::new();
-        if setup.options.io_poll {
+        if options.io_poll {
             notes.push("libaio is asked for polled completions by RWF_HIPRI, which it takes as a hint".to_owned());
         }
-        if setup.options.submit_poll {
+        if options.submit_poll {
             notes.push("libaio has no submitting kernel thread".to_owned());
         }
         // SAFETY: the kernel has mapped its ring at the address that is the context's handle.
@@ -140,8 +147,9 @@ impl AioQueue {
             answers: vec![Answer::default(); depth],
             done: Vec::with_capacity(depth),
             outstanding: 0,
-            rw_flags: high | if setup.options.no_wait { libc::RWF_NOWAIT } else { 0 },
-            commit: setup.commit,
+            rw_flags: high | if options.no_wait { libc::RWF_NOWAIT } else { 0 },
+            commit,
+            sync,
             shared_ring,
             syncs_here: false,
             notes,
@@ -157,7 +165,7 @@ impl AioQueue {
     #[inline(always)]
     fn line_up(&mut self, tag: u32, part: u64, opcode: u16, rw_flags: i32) {
         let operation = &self.operations[tag as usize];
-        let fd = self.targets.get(operation.target as usize).map_or(-1, |target| target.raw_fd());
+        let fd = self.targets.get(operation.target as usize).map_or(-1, |target| target.raw());
         let sync = matches!(opcode, FSYNC | FDSYNC);
         assert!(operation.length as usize <= self.arena.stride());
         let control = &mut self.controls[tag as usize];
@@ -188,8 +196,8 @@ impl AioQueue {
 
     fn sync_here(&self, tag: u32, kind: SyncKind) -> i32 {
         let operation = &self.operations[tag as usize];
-        let fd = self.targets.get(operation.target as usize).map_or(-1, |target| target.raw_fd());
-        calls::sync(fd, kind, operation.offset, operation.length.into())
+        let fd = self.targets.get(operation.target as usize).map_or(-1, |target| target.raw());
+        psync::answer(psync::sync(fd, kind))
     }
 
     /// Books a result; the write of a commit goes on to its sync.
@@ -212,8 +220,8 @@ impl AioQueue {
         while from < self.pending.len() {
             let rest = &self.pending[from..];
             // SAFETY: the list holds pointers into `controls`, whose buffers live until nothing is outstanding.
-            let taken = calls::result(unsafe {
-                libc::syscall(libc::SYS_io_submit, self.context, rest.len() as libc::c_long, rest.as_ptr())
+            let taken = psync::answer(unsafe {
+                libc::syscall(libc::SYS_io_submit, self.context, rest.len() as libc::c_long, rest.as_ptr()) as isize
             });
             match taken {
                 0.. if taken > 0 => {
@@ -285,7 +293,7 @@ impl AioQueue {
         let time = if until_ns == u64::MAX { std::ptr::null() } else { std::ptr::from_ref(&time) };
         let least = least.clamp(1, self.outstanding);
         // SAFETY: `answers` has room for all that can be outstanding, and the time lives through the call.
-        let got = calls::result(unsafe {
+        let got = psync::answer(unsafe {
             libc::syscall(
                 libc::SYS_io_getevents,
                 self.context,
@@ -293,7 +301,7 @@ impl AioQueue {
                 self.answers.len() as libc::c_long,
                 self.answers.as_mut_ptr(),
                 time,
-            )
+            ) as isize
         });
         for i in 0..got.max(0) as usize {
             let answer = self.answers[i];
@@ -328,10 +336,10 @@ impl Queue for AioQueue {
             match operation.verb {
                 Verb::Read => self.line_up(tag, 0, PREAD, self.rw_flags),
                 Verb::Write | Verb::Commit => self.line_up(tag, 0, PWRITE, self.rw_flags),
-                Verb::Sync => self.line_up_sync(tag, 0, sync_kind(operation.mark)),
+                Verb::Sync => self.line_up_sync(tag, 0, self.sync),
                 Verb::Trim => {
                     let result = match self.targets.get(operation.target as usize) {
-                        Some(target) => calls::trim(target, operation.offset, operation.length),
+                        Some(target) => psync::answer(psync::discard(target, operation)),
                         None => -libc::EBADF,
                     };
                     self.done.push(Completion { tag, result });
@@ -362,7 +370,7 @@ impl Queue for AioQueue {
         }
         if at_least == 0 && self.done.is_empty() && until_ns != u64::MAX && until_ns != 0 {
             match self.outstanding {
-                0 => calls::sleep_until(&self.clock, until_ns),
+                0 => psync::sleep_until(&self.clock, until_ns),
                 _ => self.wait(1, until_ns),
             }
         }

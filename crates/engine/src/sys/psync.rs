@@ -1,104 +1,156 @@
-//! pread and pwrite, and their vectored kin with flags: one operation at a time.
+//! One operation at a time: pread, pwrite, or preadv2 and pwritev2 with flags, then the syncs. The work is done in
+//! `push`, right after the worker has read the clock.
 
-use super::serial::{Perform, SerialQueue};
-use crate::files::{Setup, Targets, sync_kind};
-use crate::sys::arena::Arena;
-use crate::sys::calls;
-use fathom_drive::{Clock, Operation};
+use super::arena::Arena;
+use crate::files::OpenTarget;
+use fathom_drive::{Clock, Completion, Operation, Queue};
 use fathom_spec::{SyncKind, Verb};
 use std::sync::Arc;
 
-/// pread and pwrite.
-pub type PsyncQueue = SerialQueue<Psync>;
-/// preadv2 and pwritev2 with RWF_HIPRI or RWF_NOWAIT.
-pub type VectoredQueue = SerialQueue<Vectored>;
-
-/// How [`PsyncQueue`] does an operation.
+/// Blocking calls.
 #[derive(Debug)]
-pub struct Psync {
-    targets: Targets,
+pub struct PsyncQueue {
+    targets: Arc<[OpenTarget]>,
+    arena: Arena,
+    clock: Clock,
     commit: SyncKind,
-}
-
-/// How [`VectoredQueue`] does an operation.
-#[derive(Debug)]
-pub struct Vectored {
-    plain: Psync,
-    flags: i32,
+    sync: SyncKind,
+    /// Flags of preadv2 and pwritev2; `None`: pread and pwrite.
+    flags: Option<i32>,
+    done: Vec<Completion>,
 }
 
 impl PsyncQueue {
-    /// A queue over these targets and buffers.
-    pub fn new(clock: Clock, setup: &Setup, targets: Targets, arena: Arc<Arena>) -> Self {
-        SerialQueue::over(clock, arena, Psync { targets, commit: setup.commit })
+    /// A queue over open targets. `flags` makes it use preadv2 and pwritev2.
+    pub fn new(
+        targets: Arc<[OpenTarget]>,
+        arena: Arena,
+        clock: Clock,
+        commit: SyncKind,
+        sync: SyncKind,
+        flags: Option<i32>,
+    ) -> Self {
+        PsyncQueue { targets, arena, clock, commit, sync, flags, done: Vec::with_capacity(64) }
     }
-}
 
-impl VectoredQueue {
-    /// A queue over these targets and buffers; `io_poll` is RWF_HIPRI, `no_wait` RWF_NOWAIT.
-    pub fn new(clock: Clock, setup: &Setup, targets: Targets, arena: Arc<Arena>) -> Self {
-        let poll = if setup.options.io_poll { libc::RWF_HIPRI } else { 0 };
-        let no_wait = if setup.options.no_wait { libc::RWF_NOWAIT } else { 0 };
-        let plain = Psync { targets, commit: setup.commit };
-        SerialQueue::over(clock, arena, Vectored { plain, flags: poll | no_wait })
-    }
-}
-
-/// What is the same however bytes are moved: syncs, trims, and the sync of a commit after its write.
-fn around(
-    targets: &Targets,
-    commit: SyncKind,
-    operation: &Operation,
-    mut transfer: impl FnMut(i32) -> i32,
-) -> i32 {
-    let Some(target) = targets.get(operation.target as usize) else { return -libc::EBADF };
-    let (fd, length) = (target.raw_fd(), u64::from(operation.length));
-    match operation.verb {
-        Verb::Read | Verb::Write => transfer(fd),
-        Verb::Sync => calls::sync(fd, sync_kind(operation.mark), 0, 0),
-        Verb::Trim => calls::trim(target, operation.offset, operation.length),
-        Verb::Commit => match transfer(fd) {
-            written if written == operation.length as i32 => {
-                match calls::sync(fd, commit, operation.offset, length) {
-                    0 => written,
-                    error => error,
+    fn transfer(&self, fd: i32, tag: u32, operation: &Operation, write: bool) -> isize {
+        let buffer = self.arena.pointer(tag).cast::<libc::c_void>();
+        let length = (operation.length as usize).min(self.arena.stride());
+        let offset = operation.offset as libc::off_t;
+        match self.flags {
+            // SAFETY: the buffer is `length` bytes inside the arena, which outlives the call; the fd is open.
+            None if write => unsafe { libc::pwrite(fd, buffer, length, offset) },
+            // SAFETY: as above, and nobody else reads or writes this tag's buffer during the call.
+            None => unsafe { libc::pread(fd, buffer, length, offset) },
+            Some(flags) => {
+                let vector = libc::iovec { iov_base: buffer, iov_len: length };
+                match write {
+                    // SAFETY: one vector that lives through the call, over a buffer as above.
+                    true => unsafe { libc::pwritev2(fd, &vector, 1, offset, flags) },
+                    // SAFETY: the same.
+                    false => unsafe { libc::preadv2(fd, &vector, 1, offset, flags) },
                 }
             }
-            short => short,
-        },
-        _ => -libc::EOPNOTSUPP,
+        }
+    }
+
+    fn perform(&self, tag: u32, operation: &Operation) -> i32 {
+        let target = &self.targets[operation.target as usize];
+        let fd = target.raw();
+        loop {
+            let result = match operation.verb {
+                Verb::Write => self.transfer(fd, tag, operation, true),
+                Verb::Sync => sync(fd, self.sync),
+                Verb::Trim => discard(target, operation),
+                Verb::Commit => match self.transfer(fd, tag, operation, true) {
+                    moved if moved < 0 => moved,
+                    moved => match sync(fd, self.commit) {
+                        0 => moved,
+                        failed => failed,
+                    },
+                },
+                _ => self.transfer(fd, tag, operation, false),
+            };
+            match result {
+                -1 => match errno() {
+                    libc::EINTR => {}
+                    error => return -error,
+                },
+                moved => return moved as i32,
+            }
+        }
     }
 }
 
-impl Perform for Psync {
-    #[inline]
-    fn perform(&mut self, operation: &Operation, buffer: *mut u8) -> i32 {
-        let (length, offset) = (operation.length as usize, operation.offset as i64);
-        around(&self.targets, self.commit, operation, |fd| {
-            // SAFETY: the queue has made sure that the buffer holds `length` bytes, and nobody else uses it while this
-            // thread is here.
-            calls::result(unsafe {
-                match operation.verb {
-                    Verb::Read => libc::pread64(fd, buffer.cast(), length, offset) as i64,
-                    _ => libc::pwrite64(fd, buffer.cast(), length, offset) as i64,
-                }
-            })
-        })
+fn errno() -> i32 {
+    std::io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO)
+}
+
+/// A call's answer as a result: what it returned, or the negated errno.
+pub fn answer(returned: isize) -> i32 {
+    if returned < 0 { -errno() } else { returned as i32 }
+}
+
+/// Makes an open file durable; 0, or -1 with errno.
+pub fn sync(fd: i32, kind: SyncKind) -> isize {
+    let result = match kind {
+        SyncKind::None => 0,
+        // SAFETY: plain calls on an open file descriptor.
+        SyncKind::Fsync | SyncKind::Msync => unsafe { libc::fsync(fd) },
+        // SAFETY: the same.
+        SyncKind::Fdatasync => unsafe { libc::fdatasync(fd) },
+        SyncKind::Range => {
+            let flags = libc::SYNC_FILE_RANGE_WAIT_BEFORE
+                | libc::SYNC_FILE_RANGE_WRITE
+                | libc::SYNC_FILE_RANGE_WAIT_AFTER;
+            // SAFETY: the same; a length of 0 means to the file's end.
+            unsafe { libc::sync_file_range(fd, 0, 0, flags) }
+        }
+    };
+    result as isize
+}
+
+/// Gives a range back: a hole in a file, a discard on a device. Answers the length, or -1 with errno.
+pub fn discard(target: &OpenTarget, operation: &Operation) -> isize {
+    let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
+    // SAFETY: a plain call on an open file descriptor; block devices know this mode too.
+    let result = unsafe {
+        libc::fallocate(
+            target.raw(),
+            mode,
+            operation.offset as libc::off_t,
+            libc::off_t::from(operation.length),
+        )
+    };
+    if result == 0 { operation.length as isize } else { -1 }
+}
+
+impl Queue for PsyncQueue {
+    #[inline(always)]
+    fn now(&mut self) -> u64 {
+        self.clock.now()
+    }
+    fn push(&mut self, tags: &[u32], operations: &[Operation]) {
+        for (tag, operation) in tags.iter().zip(operations) {
+            let result = self.perform(*tag, operation);
+            self.done.push(Completion { tag: *tag, result });
+        }
+    }
+    fn enter(&mut self, at_least: usize, until_ns: u64) {
+        if at_least == 0 && self.done.is_empty() {
+            sleep_until(&self.clock, until_ns);
+        }
+    }
+    #[inline(always)]
+    fn poll(&mut self, done: &mut Vec<Completion>) {
+        done.append(&mut self.done);
     }
 }
 
-impl Perform for Vectored {
-    fn perform(&mut self, operation: &Operation, buffer: *mut u8) -> i32 {
-        let vector = libc::iovec { iov_base: buffer.cast(), iov_len: operation.length as usize };
-        let (offset, flags) = (operation.offset as i64, self.flags);
-        around(&self.plain.targets, self.plain.commit, operation, |fd| {
-            // SAFETY: the vector names one buffer of `length` bytes that nobody else uses while this thread is here.
-            calls::result(unsafe {
-                match operation.verb {
-                    Verb::Read => libc::preadv2(fd, &vector, 1, offset, flags) as i64,
-                    _ => libc::pwritev2(fd, &vector, 1, offset, flags) as i64,
-                }
-            })
-        })
+/// Sleeps until a moment of the run's clock.
+pub fn sleep_until(clock: &Clock, until_ns: u64) {
+    let left = until_ns.saturating_sub(clock.now());
+    if left > 0 && until_ns != u64::MAX {
+        std::thread::sleep(std::time::Duration::from_nanos(left));
     }
 }

@@ -1,0 +1,496 @@
+//! Finds the load that gives the most throughput within a latency limit.
+//!
+//! Pure ask and tell: a search is a function of what was seen. It knows nothing of disks, plans, engines or clocks, so
+//! the same one drives outstanding reads, streams, writers and database sessions. Loads are whole numbers from 1 on.
+//!
+//! Three steps, each recomputed from the points so far: a ladder of doublings until throughput stops growing, the
+//! limit is passed or `most` is reached; the largest load within the limit, where throughput was still growing there;
+//! and the least load whose throughput cannot be told from the greatest. Of near ties the smaller load wins, for
+//! there the latency is lower.
+
+use fathom_spec::Nanos;
+use serde::{Deserialize, Serialize};
+
+/// Differences under this share are ties even without noise: a slot more or less at the window's edge.
+const TIE_LEAST: f64 = 0.001;
+/// Noise over this share does not widen a tie: else a noisy disk would be given a load that is far too small.
+const TIE_MOST: f64 = 0.03;
+/// A rung that gives less than this more has not grown, however exact: doubling the load does not pay for it.
+const GROWTH_LEAST: f64 = 0.01;
+/// Noise over this share does not count against growth on the ladder.
+const GROWTH_NOISE_MOST: f64 = 0.08;
+/// A rung whose growth could still be this large is followed by one more before the ladder ends.
+const GROWTH_OPEN: f64 = 0.10;
+/// A rival within this distance of the peak is judged only after the peak was measured twice, so that a drift of the
+/// device between the two is known.
+const CLOSE_CALL: f64 = 0.05;
+/// A drift is taken out only where points are this exact; in more noise it could not be told from it.
+const DRIFT_NOISE_MOST: f64 = 0.01;
+
+/// One measured point, as a search sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Seen {
+    /// The load.
+    pub load: u32,
+    /// When its middle was, seconds since any fixed moment; only used to take a drift out.
+    pub at_seconds: f64,
+    /// Throughput, in any unit.
+    pub rate: f64,
+    /// Half the width of its 95 % interval, same unit.
+    pub rate_half_width: f64,
+    /// The latency that the limit speaks of, ns; `None` where nothing completed.
+    pub latency_ns: Option<f64>,
+    /// Half the width of its interval, ns.
+    pub latency_half_width_ns: f64,
+}
+
+/// What to measure next.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Ask {
+    /// Measure this load.
+    Measure {
+        /// The load.
+        load: u32,
+        /// What the point is worth.
+        purpose: fathom_record::Purpose,
+        /// The relative half width at which it may stop.
+        half_width: f64,
+        /// Not shorter than this.
+        at_least: Nanos,
+        /// Not longer than this.
+        at_most: Nanos,
+    },
+    /// Nothing: the answer stands in [`LoadSearch::found`].
+    Done,
+}
+
+/// Why a search ended where it did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Ended {
+    /// More load gave no more throughput.
+    Saturated,
+    /// More load would have passed the latency limit.
+    LatencyLimit,
+    /// Throughput still grew at the greatest load allowed.
+    Most,
+    /// A load of one is over the limit already; that point is the answer.
+    OverLimitAtOne,
+    /// The points allowed were used up first.
+    OutOfPoints,
+}
+
+/// The answer of a search.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Found {
+    /// The load with the most throughput within the limit; of near ties the smallest.
+    pub load: u32,
+    /// Why not more.
+    pub ended: Ended,
+}
+
+/// A search for the best load.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LoadSearch {
+    /// The greatest load that may be asked for.
+    pub most: u32,
+    /// Where to look first after 1 (the number of disks); shortens the ladder and leaves the answer as it is.
+    pub first: u32,
+    /// The most latency tolerated, ns, of whichever statistic the points carry.
+    pub limit_ns: Option<f64>,
+    /// How long one point takes.
+    pub point: Nanos,
+    /// How many points may be used.
+    pub points_most: usize,
+    /// Look between the rungs of the ladder, or be content with the best rung.
+    pub refine: bool,
+}
+
+#[derive(Clone, Copy)]
+struct Point {
+    load: u32,
+    at: f64,
+    rate: f64,
+    error: f64,
+    latency: f64,
+    latency_error: f64,
+    times: u32,
+}
+
+impl LoadSearch {
+    /// What to measure next, from all points seen so far in order of time.
+    pub fn next(&self, seen: &[Seen]) -> Ask {
+        match self.step(seen) {
+            Err(Halt::Ask(load)) if seen.len() < self.points_most.max(1) => Ask::Measure {
+                load,
+                purpose: fathom_record::Purpose::Exploring,
+                half_width: TIE_LEAST,
+                at_least: self.point,
+                at_most: self.point,
+            },
+            _ => Ask::Done,
+        }
+    }
+
+    /// The answer so far; `None` before the first point.
+    pub fn found(&self, seen: &[Seen]) -> Option<Found> {
+        let points = merge(seen);
+        let fits = self.fitting(&points);
+        match (self.step(seen), best(&fits)) {
+            (Ok(found) | Err(Halt::Found(found)), _) => Some(found),
+            (Err(Halt::Ask(_)), Some(best)) => Some(Found { load: best.load, ended: Ended::OutOfPoints }),
+            (Err(Halt::Ask(_)), None) => {
+                Some(Found { load: points.first()?.load, ended: Ended::OverLimitAtOne })
+            }
+        }
+    }
+
+    fn step(&self, seen: &[Seen]) -> Step<Found> {
+        let points = merge(seen);
+        self.one(&points)?;
+        let top = self.ladder(&points)?;
+        let growing = self.border(&points, seen.len())?;
+        let fits = self.fitting(&points);
+        let Some(peak) = best(&fits) else { return ask(1) };
+        let load = match self.refine {
+            true => {
+                self.beyond(&fits, peak)?;
+                self.least(&fits, peak, seen)?
+            }
+            false => fits.iter().find(|p| ties(p, peak, 0.0)).map_or(peak.load, |p| p.load),
+        };
+        Ok(Found { load, ended: reason(top, growing, load, self.most) })
+    }
+
+    fn over(&self, point: &Point) -> bool {
+        self.limit_ns.is_some_and(|limit| point.latency > limit)
+    }
+
+    fn fitting<'a>(&self, points: &'a [Point]) -> Vec<&'a Point> {
+        points.iter().filter(|p| !self.over(p)).collect()
+    }
+
+    /// Does the latency's interval hold the limit? Such a point is measured twice.
+    fn unsure(&self, point: &Point) -> bool {
+        self.limit_ns.is_some_and(|limit| (point.latency - limit).abs() < point.latency_error)
+            && point.times < 2
+    }
+
+    /// The point with one outstanding, which everything is compared with.
+    fn one(&self, points: &[Point]) -> Step<()> {
+        match points.iter().find(|p| p.load == 1) {
+            None => ask(1),
+            Some(one) if self.over(one) && self.unsure(one) => ask(1),
+            Some(one) if self.over(one) => Err(Halt::Found(Found { load: 1, ended: Ended::OverLimitAtOne })),
+            Some(_) => Ok(()),
+        }
+    }
+
+    /// Doubles until it stops paying. Answers why it ended.
+    fn ladder(&self, points: &[Point]) -> Step<Ended> {
+        let first = self.first.clamp(1, self.most);
+        let mut load = 1 << (31 - first.leading_zeros());
+        let mut held: Option<Point> = points.iter().find(|p| p.load == 1).copied();
+        let mut flat = 0;
+        if load == 1 {
+            load = 2.min(self.most);
+        }
+        loop {
+            let Some(point) = points.iter().find(|p| p.load == load).copied() else { return ask(load) };
+            if self.over(&point) {
+                return if self.unsure(&point) { ask(load) } else { Ok(Ended::LatencyLimit) };
+            }
+            let best = held.unwrap_or(point);
+            let noise = point.error.hypot(best.error).min(GROWTH_NOISE_MOST * best.rate);
+            let gain = point.rate - best.rate;
+            if gain > noise.max(GROWTH_LEAST * best.rate) {
+                (held, flat) = (Some(point), 0);
+            } else if best.load < load {
+                flat += 1;
+            }
+            if flat >= 2 || flat == 1 && gain + noise < GROWTH_OPEN * best.rate {
+                return Ok(Ended::Saturated);
+            }
+            if load >= self.most {
+                return Ok(Ended::Most);
+            }
+            load = load.saturating_mul(2).min(self.most);
+        }
+    }
+
+    /// The largest load within the limit, where throughput is still growing there. Answers whether it is.
+    fn border(&self, points: &[Point], seen: usize) -> Step<bool> {
+        let Some(bad) = points.iter().filter(|p| self.over(p)).min_by_key(|p| p.load) else {
+            return Ok(false);
+        };
+        let below: Vec<&Point> = points.iter().filter(|p| p.load < bad.load && !self.over(p)).collect();
+        let (Some(good), Some(peak)) = (below.last(), best(&below)) else { return Ok(false) };
+        // A smaller load does as well: then the limit is not what holds the throughput.
+        let smaller_does = below.iter().any(|p| p.load < good.load && ties(p, peak, 0.0));
+        if smaller_does {
+            return Ok(false);
+        }
+        let gap = bad.load - good.load;
+        let blur = (good.latency_error / good.latency.max(1.0)).max(good.error / good.rate.max(1e-9)) / 4.0;
+        if gap <= 1 || !self.refine || f64::from(gap) <= f64::from(good.load) * blur.min(TIE_MOST) {
+            return Ok(true);
+        }
+        let limit = self.limit_ns.unwrap_or(f64::INFINITY);
+        let share = (limit - good.latency) / (bad.latency - good.latency).max(1e-9);
+        ask(between(good.load, bad.load, f64::from(good.load) + share * f64::from(gap), seen))
+    }
+
+    /// Where the point above the peak has fallen, the true peak may lie between them.
+    fn beyond(&self, fits: &[&Point], peak: &Point) -> Step<()> {
+        match fits.iter().find(|p| p.load > peak.load) {
+            Some(above)
+                if above.load - peak.load > 1
+                    && above.rate < peak.rate * (1.0 - TIE_MOST)
+                    && !ties(above, peak, 0.0) =>
+            {
+                ask(peak.load.midpoint(above.load))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The least load that does as well as the peak.
+    fn least(&self, fits: &[&Point], peak: &Point, seen: &[Seen]) -> Step<u32> {
+        let drift = |point: &Point| drift_at(seen, peak, point.at);
+        for point in fits.iter().filter(|p| p.load < peak.load) {
+            let near = point.rate > peak.rate * (1.0 - CLOSE_CALL) && !ties(point, peak, drift(point));
+            if near && peak.times < 2 && exact(peak) {
+                return ask(peak.load);
+            }
+        }
+        let enough = |p: &&&Point| p.load >= peak.load || ties(p, peak, drift(p));
+        let good = fits.iter().find(enough).map_or(peak.load, |p| p.load);
+        let Some(low) = fits.iter().filter(|p| p.load < good).max_by_key(|p| p.load) else {
+            return Ok(good);
+        };
+        let gap = good - low.load;
+        let blur = (peak.error / peak.rate.max(1e-9)).min(TIE_MOST) / 2.0;
+        if gap <= 1 || f64::from(gap) <= f64::from(good) * blur {
+            return Ok(good);
+        }
+        let straight = f64::from(low.load) * (peak.rate + drift(low)) / low.rate.max(1e-9);
+        ask(between(low.load, good, (straight - 1e-3).ceil(), seen.len()))
+    }
+}
+
+type Step<T> = Result<T, Halt>;
+
+/// What a step answers when it does not let the search go on.
+enum Halt {
+    Ask(u32),
+    Found(Found),
+}
+
+fn ask<T>(load: u32) -> Step<T> {
+    Err(Halt::Ask(load))
+}
+
+fn reason(ladder: Ended, growing: bool, load: u32, most: u32) -> Ended {
+    match ladder {
+        Ended::LatencyLimit if growing => Ended::LatencyLimit,
+        Ended::Most if load == most => Ended::Most,
+        _ => Ended::Saturated,
+    }
+}
+
+/// A load strictly between two: where the straight line says, or in the middle, by turns, so that a curve that is no
+/// line cannot make the steps endlessly small.
+fn between(low: u32, high: u32, guess: f64, turn: usize) -> u32 {
+    let middle = low.midpoint(high).max(low + 1);
+    match turn % 3 {
+        2 => middle,
+        _ => (guess as u32).clamp(low + 1, high - 1),
+    }
+}
+
+/// Points in order of load; a load that was measured several times is one point with less error.
+fn merge(seen: &[Seen]) -> Vec<Point> {
+    let mut points: Vec<Point> = Vec::new();
+    for s in seen {
+        let latency = s.latency_ns.unwrap_or(f64::INFINITY);
+        match points.iter_mut().find(|p| p.load == s.load) {
+            Some(p) => {
+                let n = f64::from(p.times);
+                let mean = |old: f64, new: f64| (old * n + new) / (n + 1.0);
+                let error = |old: f64, new: f64| ((old * n).powi(2) + new * new).sqrt() / (n + 1.0);
+                p.at = mean(p.at, s.at_seconds);
+                p.rate = mean(p.rate, s.rate);
+                p.error = error(p.error, s.rate_half_width);
+                p.latency = mean(p.latency, latency);
+                p.latency_error = error(p.latency_error, s.latency_half_width_ns);
+                p.times += 1;
+            }
+            None => points.push(Point {
+                load: s.load,
+                at: s.at_seconds,
+                rate: s.rate,
+                error: s.rate_half_width,
+                latency,
+                latency_error: s.latency_half_width_ns,
+                times: 1,
+            }),
+        }
+    }
+    points.sort_by_key(|p| p.load);
+    points
+}
+
+fn best<'a>(points: &[&'a Point]) -> Option<&'a Point> {
+    points.iter().copied().max_by(|a, b| a.rate.total_cmp(&b.rate))
+}
+
+/// Can this point's throughput not be told from the peak's? `drift` is what the peak's throughput had changed by when
+/// the point was measured.
+fn ties(point: &Point, peak: &Point, drift: f64) -> bool {
+    let noise = point.error.hypot(peak.error).clamp(TIE_LEAST * peak.rate, TIE_MOST * peak.rate);
+    point.rate >= peak.rate + drift - noise
+}
+
+fn exact(point: &Point) -> bool {
+    point.error <= DRIFT_NOISE_MOST * point.rate
+}
+
+/// How far the peak's throughput was from its mean at this moment, by the least-squares line through its
+/// measurements. 0 with one measurement, or where noise is larger than a drift could be.
+fn drift_at(seen: &[Seen], peak: &Point, at: f64) -> f64 {
+    let (mut products, mut squares) = (0.0, 0.0);
+    for s in seen.iter().filter(|s| s.load == peak.load) {
+        products += (s.at_seconds - peak.at) * (s.rate - peak.rate);
+        squares += (s.at_seconds - peak.at).powi(2);
+    }
+    if squares <= 0.0 || !exact(peak) {
+        return 0.0;
+    }
+    let reach = CLOSE_CALL * peak.rate;
+    (products / squares * (at - peak.at)).clamp(-reach, reach)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `ways` servers of 100 us; over `cliff` outstanding each service takes four times as long; `drift` is the share by
+    /// which the service grows a second.
+    struct Device {
+        ways: u32,
+        cliff: u32,
+        drift: f64,
+        noise: f64,
+    }
+
+    impl Device {
+        fn new(ways: u32) -> Self {
+            Device { ways, cliff: u32::MAX, drift: 0.0, noise: 0.0 }
+        }
+        fn seen(&self, load: u32, at_seconds: f64) -> Seen {
+            let steep = if load > self.cliff { 4.0 } else { 1.0 };
+            let service = 100e-6 * steep * (1.0 + self.drift * at_seconds);
+            // A fixed, irregular error, the same on every machine.
+            let wobble = 1.0 + self.noise * (at_seconds * 12.9898 + f64::from(load)).sin();
+            let rate = f64::from(load.min(self.ways)) / service * wobble;
+            let latency = f64::from(load) / rate * 1e9;
+            let (half, late) = (rate * self.noise, latency * self.noise);
+            Seen {
+                load,
+                at_seconds,
+                rate,
+                rate_half_width: half,
+                latency_ns: Some(latency),
+                latency_half_width_ns: late,
+            }
+        }
+        fn search(&self, search: LoadSearch) -> (Found, usize) {
+            let mut seen = Vec::new();
+            while let Ask::Measure { load, .. } = search.next(&seen) {
+                assert!(load >= 1 && load <= search.most, "{load}");
+                seen.push(self.seen(load, seen.len() as f64));
+                assert!(seen.len() <= search.points_most);
+            }
+            (search.found(&seen).unwrap(), seen.len())
+        }
+    }
+
+    fn search(limit_us: Option<f64>) -> LoadSearch {
+        LoadSearch {
+            most: 1024,
+            first: 1,
+            limit_ns: limit_us.map(|us| us * 1e3),
+            point: Nanos::from_seconds(1),
+            points_most: 40,
+            refine: true,
+        }
+    }
+
+    #[test]
+    fn the_least_load_that_fills_all_ways_is_found_whatever_the_first_step() {
+        for ways in [1, 2, 3, 8, 24, 31, 32, 33, 100, 256, 700] {
+            for first in [1, 4, 7, 28, 300] {
+                let (found, points) = Device::new(ways).search(LoadSearch { first, ..search(None) });
+                assert_eq!(
+                    found,
+                    Found { load: ways, ended: Ended::Saturated },
+                    "{ways} ways, first {first}"
+                );
+                assert!(points <= 16, "{ways} ways, first {first}: {points} points");
+            }
+        }
+    }
+
+    #[test]
+    fn bound_search_stops_at_the_last_load_under_the_limit() {
+        // Latency grows with load from the first on: one way, throughput flat: the least load is the answer.
+        assert_eq!(Device::new(1).search(search(Some(450.0))).0, Found { load: 1, ended: Ended::Saturated });
+        // A cliff in latency with throughput still growing before it.
+        let cliff = Device { cliff: 24, ..Device::new(256) };
+        assert_eq!(cliff.search(search(Some(150.0))).0, Found { load: 24, ended: Ended::LatencyLimit });
+        assert_eq!(cliff.search(LoadSearch { first: 100, ..search(Some(150.0)) }).0.load, 24);
+    }
+
+    #[test]
+    fn without_a_limit_a_fall_of_throughput_is_found_between_the_rungs() {
+        let cliff = Device { cliff: 24, ..Device::new(32) };
+        assert_eq!(cliff.search(search(None)).0, Found { load: 24, ended: Ended::Saturated });
+    }
+
+    #[test]
+    fn one_outstanding_over_the_limit_is_said_and_is_the_answer() {
+        let (found, points) = Device::new(8).search(search(Some(80.0)));
+        assert_eq!((found, points), (Found { load: 1, ended: Ended::OverLimitAtOne }, 1));
+    }
+
+    #[test]
+    fn the_greatest_load_allowed_is_named_as_what_bounds() {
+        let search = LoadSearch { most: 100, ..search(None) };
+        assert_eq!(Device::new(256).search(search).0, Found { load: 100, ended: Ended::Most });
+    }
+
+    #[test]
+    fn a_drift_of_a_tenth_a_minute_leaves_the_answer() {
+        for drift in [0.1 / 60.0, -0.1 / 60.0] {
+            for ways in [8, 24, 32] {
+                let device = Device { drift, ..Device::new(ways) };
+                assert_eq!(device.search(search(None)).0.load, ways, "{drift} {ways}");
+            }
+        }
+    }
+
+    #[test]
+    fn noise_costs_no_more_throughput_than_itself_and_the_search_ends() {
+        for ways in [1, 8, 32, 256] {
+            let device = Device { noise: 0.05, ..Device::new(ways) };
+            let (found, _) = device.search(search(None));
+            let share = f64::from(found.load.min(ways)) / f64::from(ways);
+            assert!(share > 0.88, "{ways}: {found:?}");
+        }
+    }
+
+    #[test]
+    fn points_allowed_are_never_exceeded_and_the_best_so_far_is_the_answer() {
+        let search = LoadSearch { points_most: 3, ..search(None) };
+        assert_eq!(Device::new(32).search(search), (Found { load: 4, ended: Ended::OutOfPoints }, 3));
+    }
+}

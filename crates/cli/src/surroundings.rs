@@ -1,0 +1,72 @@
+//! What the program finds around it: environment variables, the terminal, the time of day, signals. The only
+//! place that reads any of them.
+
+use fathom_render::terminal::Style;
+use std::io::IsTerminal;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+/// Where runs are kept: FATHOM_STORE, or the user's data folder; without a home, nowhere.
+pub fn store_path(asked: Option<PathBuf>) -> Option<PathBuf> {
+    let data = || {
+        let own = variable("XDG_DATA_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+        own.or_else(|| variable("HOME").map(|home| PathBuf::from(home).join(".local/share")))
+    };
+    asked.or_else(|| variable("FATHOM_STORE").map(PathBuf::from)).or_else(|| Some(data()?.join("fathom/fathom.db")))
+}
+
+/// What stdout can show.
+pub fn style() -> Style {
+    let terminal = std::io::stdout().is_terminal();
+    let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(variable).unwrap_or_default().to_ascii_lowercase();
+    let width = rustix::termios::tcgetwinsize(std::io::stdout()).map_or(0, |size| usize::from(size.ws_col));
+    let width = if width > 0 { width } else { variable("COLUMNS").and_then(|c| c.parse().ok()).unwrap_or(100) };
+    Style {
+        colour: terminal && variable("NO_COLOR").is_none() && variable("TERM").is_none_or(|term| term != "dumb"),
+        unicode: locale.contains("utf-8") || locale.contains("utf8"),
+        width: width.min(120),
+    }
+}
+
+/// May progress bars be drawn?
+pub fn draws_progress() -> bool {
+    std::io::stderr().is_terminal()
+}
+
+/// The time of day with its zone, RFC 3339.
+pub fn now() -> String {
+    let now = jiff::Zoned::now();
+    now.strftime("%Y-%m-%dT%H:%M:%S%.3f%:z").to_string()
+}
+
+/// A name for a run that no other has: the moment, and the process.
+pub fn run_id() -> String {
+    let now = jiff::Timestamp::now();
+    format!("{:x}-{:x}", now.as_microsecond(), std::process::id())
+}
+
+/// A flag that SIGINT and SIGTERM raise. A second signal ends the program at once, as it would without fathom.
+#[derive(Clone, Debug)]
+pub struct Interrupt(Arc<AtomicBool>);
+
+impl Interrupt {
+    /// Watches from now on.
+    pub fn watch() -> Self {
+        let flag = Arc::new(AtomicBool::new(false));
+        for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP] {
+            let _ = signal_hook::flag::register_conditional_default(signal, flag.clone());
+            let _ = signal_hook::flag::register(signal, flag.clone());
+        }
+        Interrupt(flag)
+    }
+
+    /// Has one come?
+    pub fn raised(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}

@@ -1,0 +1,237 @@
+//! What the user named, made ready to be measured: directories get a scratch file, files and devices are looked
+//! at, several become one space.
+
+use anyhow::{Context, Result, bail};
+use fathom_host::{Roots, Scratch, Storage, TargetKind, database_directory, extents, resolve, scratch};
+use fathom_spec::{Bytes, GIB, MIB};
+use std::path::{Path, PathBuf};
+
+/// One target, ready.
+pub enum Ready {
+    /// A simulated device, by its description.
+    Simulated(String),
+    /// Nothing at all.
+    Null,
+    /// A file or block device that was there.
+    Existing {
+        /// Its path.
+        path: PathBuf,
+        /// What it stands on.
+        storage: Box<Storage>,
+    },
+    /// A scratch file in a directory; removed when this is dropped.
+    Scratch {
+        /// The file.
+        scratch: Scratch,
+        /// What it stands on.
+        storage: Box<Storage>,
+        /// How large it may become.
+        room: Bytes,
+    },
+}
+
+impl Ready {
+    /// Its path, where it has one.
+    pub fn path(&self) -> Option<&Path> {
+        match self {
+            Ready::Simulated(_) | Ready::Null => None,
+            Ready::Existing { path, .. } => Some(path),
+            Ready::Scratch { scratch, .. } => Some(&scratch.path),
+        }
+    }
+
+    /// What it stands on, where that is known.
+    pub fn storage(&self) -> Option<&Storage> {
+        match self {
+            Ready::Simulated(_) | Ready::Null => None,
+            Ready::Existing { storage, .. } | Ready::Scratch { storage, .. } => Some(storage),
+        }
+    }
+}
+
+/// Makes one target ready. `number` tells scratch files of one run apart.
+pub fn ready(roots: &Roots, name: &str, size: Option<Bytes>, number: u32) -> Result<Ready> {
+    if let Some(device) = name.strip_prefix("sim:") {
+        return Ok(Ready::Simulated(device.to_owned()));
+    }
+    if name == "null" {
+        return Ok(Ready::Null);
+    }
+    let path = Path::new(name);
+    let storage = resolve(roots, path).map_err(|error| refusal(path, &error))?;
+    match storage.kind {
+        TargetKind::Directory => in_directory(roots, path, storage, size, number),
+        TargetKind::RegularFile | TargetKind::BlockDevice => {
+            Ok(Ready::Existing { path: path.to_owned(), storage: Box::new(storage) })
+        }
+        TargetKind::CharacterDevice if name.starts_with("/dev/raw/") => {
+            bail!("raw devices are gone: name the block device\nhint: /dev/raw/raw1 is bound to one; see lsblk")
+        }
+        TargetKind::CharacterDevice | TargetKind::Other => {
+            bail!("{name} is neither a directory, a regular file nor a block device\nhint: name the file system or disk that you mean")
+        }
+    }
+}
+
+fn refusal(path: &Path, error: &std::io::Error) -> anyhow::Error {
+    let name = path.display();
+    let hint = match error.kind() {
+        std::io::ErrorKind::NotFound => "check the name; a directory on the disk that you mean will do".to_owned(),
+        std::io::ErrorKind::PermissionDenied => "run as a user who may look there".to_owned(),
+        _ => format!("see whether `stat {name}` works"),
+    };
+    anyhow::anyhow!("cannot look at {name}: {error}\nhint: {hint}")
+}
+
+fn in_directory(roots: &Roots, path: &Path, storage: Storage, size: Option<Bytes>, number: u32) -> Result<Ready> {
+    let name = path.display();
+    if let Some(database) = database_directory::database_directory(path) {
+        bail!("{name} is inside a database's own directory: {database}\nhint: name a directory beside it on the same disk, or read the files with --data-files {name}");
+    }
+    let Some(free) = storage.file_system.as_ref().and_then(|fs| fs.free_bytes) else {
+        bail!("cannot tell the free space in {name}\nhint: name a file or a device instead");
+    };
+    let total = storage.file_system.as_ref().and_then(|fs| fs.size_bytes).unwrap_or(free);
+    let room = room_for(free, total, size).with_context(|| format!("no room in {name}"))?;
+    let mark = scratch::Mark::own(roots).context("cannot mark a scratch file as ours")?;
+    let scratch = Scratch::create(path, &mark, number).map_err(|error| {
+        anyhow::anyhow!("cannot make a scratch file in {name}: {error}\nhint: name a directory that you may write to, or a file to read")
+    })?;
+    Ok(Ready::Scratch { scratch, storage: Box::new(storage), room })
+}
+
+/// How large a scratch file may become: what was asked for, else the least of a quarter of the free space and
+/// 32 GiB; in no case so much that less than a tenth of the file system stays free.
+pub fn room_for(free: u64, total: u64, asked: Option<Bytes>) -> Result<Bytes> {
+    let keep = total / 10;
+    let most = free.saturating_sub(keep);
+    let room = match asked {
+        Some(asked) if asked.0 > most => bail!(
+            "{asked} would leave less than a tenth of the file system free ({} are free)\nhint: ask for at most --size {}",
+            Bytes(free),
+            Bytes(most / MIB * MIB)
+        ),
+        Some(asked) => asked.0,
+        None => most.min(free / 4).min(32 * GIB),
+    };
+    let room = room / MIB * MIB;
+    if room < 16 * MIB {
+        bail!("{} are too little to measure on ({} are free)\nhint: free some space, or name a file or device that is there", Bytes(room), Bytes(free));
+    }
+    Ok(Bytes(room))
+}
+
+/// The files that a database keeps below a directory or that a pattern names, of 1 MiB and more, and those left
+/// out with the reason.
+pub fn data_files(pattern: &str) -> Result<(Vec<PathBuf>, Vec<String>)> {
+    let (mut files, mut left_out) = (Vec::new(), Vec::new());
+    let path = Path::new(pattern);
+    let names: Vec<PathBuf> = match path.is_dir() {
+        true => below(path, &mut left_out),
+        false => matching(path)?,
+    };
+    for name in names {
+        match std::fs::metadata(&name) {
+            Err(error) => left_out.push(format!("{}: {error}", name.display())),
+            Ok(about) if !about.is_file() => left_out.push(format!("{}: not a regular file", name.display())),
+            Ok(about) if about.len() < MIB => {
+                left_out.push(format!("{}: {} is less than 1 MiB", name.display(), Bytes(about.len())));
+            }
+            Ok(_) => match std::fs::File::open(&name) {
+                Ok(_) => files.push(name),
+                Err(error) => left_out.push(format!("{}: {error}", name.display())),
+            },
+        }
+    }
+    files.sort();
+    if files.is_empty() {
+        bail!("no file of 1 MiB or more in {pattern} can be read\nhint: name the directory of the data files, or a pattern such as '/u01/oradata/*.dbf'");
+    }
+    Ok((files, left_out))
+}
+
+fn below(directory: &Path, left_out: &mut Vec<String>) -> Vec<PathBuf> {
+    let entries = match std::fs::read_dir(directory) {
+        Ok(entries) => entries,
+        Err(error) => {
+            left_out.push(format!("{}: {error}", directory.display()));
+            return Vec::new();
+        }
+    };
+    let mut found = Vec::new();
+    for entry in entries.flatten() {
+        match entry.file_type() {
+            Ok(kind) if kind.is_dir() => found.extend(below(&entry.path(), left_out)),
+            Ok(kind) if kind.is_symlink() => left_out.push(format!("{}: a link", entry.path().display())),
+            _ => found.push(entry.path()),
+        }
+    }
+    found
+}
+
+/// Files of one directory whose names match a pattern of `*` and `?`.
+fn matching(pattern: &Path) -> Result<Vec<PathBuf>> {
+    let directory = pattern.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let name = pattern.file_name().context("a pattern such as '/u01/oradata/*.dbf' is needed")?;
+    let name: Vec<char> = name.to_string_lossy().chars().collect();
+    let entries = std::fs::read_dir(directory).map_err(|error| refusal(directory, &error))?;
+    let fits = |entry: &std::fs::DirEntry| {
+        let text: Vec<char> = entry.file_name().to_string_lossy().chars().collect();
+        fits(&name, &text)
+    };
+    Ok(entries.flatten().filter(fits).map(|entry| entry.path()).collect())
+}
+
+fn fits(pattern: &[char], text: &[char]) -> bool {
+    match (pattern, text) {
+        ([], []) => true,
+        (['*', rest @ ..], _) => (0..=text.len()).any(|skip| fits(rest, &text[skip..])),
+        (['?', p @ ..], [_, t @ ..]) => fits(p, t),
+        ([a, p @ ..], [b, t @ ..]) => a == b && fits(p, t),
+        _ => false,
+    }
+}
+
+/// Bytes of a file that were really written; `None` where the file system cannot tell.
+pub fn written_bytes(path: &Path) -> Option<u64> {
+    let file = std::fs::File::open(path).ok()?;
+    extents::written_state(&file).ok().map(|state| state.written_bytes + state.encoded_bytes)
+}
+
+/// Removes scratch files of dead owners in a directory and says what was found.
+pub fn clear_leftovers(roots: &Roots, directory: &Path) -> Vec<String> {
+    let Ok(own) = scratch::Mark::own(roots) else { return Vec::new() };
+    let Ok(found) = scratch::leftovers(roots, directory, &own) else { return Vec::new() };
+    found
+        .iter()
+        .filter_map(|leftover| {
+            let name = leftover.path.display();
+            let size = Bytes(leftover.size_bytes);
+            match scratch::remove_leftover(leftover) {
+                Ok(true) => Some(format!("removed {name} ({size}), which a killed run left behind")),
+                Ok(false) => None,
+                Err(error) => Some(format!("{name} ({size}) was left behind by a killed run and cannot be removed: {error}")),
+            }
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tenth_of_the_file_system_stays_free() {
+        assert_eq!(room_for(80 * GIB, 256 * GIB, None).unwrap(), Bytes(20 * GIB));
+        assert_eq!(room_for(30 * GIB, 256 * GIB, None).unwrap(), Bytes((30 * GIB - 256 * GIB / 10) / MIB * MIB));
+        assert!(room_for(10 * GIB, 256 * GIB, None).is_err());
+        assert!(room_for(80 * GIB, 256 * GIB, Some(Bytes(60 * GIB))).is_err());
+        assert_eq!(room_for(80 * GIB, 256 * GIB, Some(Bytes(GIB))).unwrap(), Bytes(GIB));
+    }
+
+    #[test]
+    fn patterns_know_stars_and_question_marks() {
+        let fit = |p: &str, t: &str| fits(&p.chars().collect::<Vec<_>>(), &t.chars().collect::<Vec<_>>());
+        assert!(fit("*.dbf", "system01.dbf") && fit("a?c*", "abc") && !fit("*.dbf", "a.ctl") && !fit("?", ""));
+    }
+}

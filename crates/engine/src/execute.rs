@@ -1,0 +1,252 @@
+//! Runs a plan on real files and devices: opens the targets, makes a job of every worker, and lets the conductor
+//! conduct.
+
+use crate::files::OpenTarget;
+use crate::guard::Permits;
+use crate::queues::{self, Wanted};
+use crate::sampler::HostSampler;
+use crate::source::{self, Geometry};
+use crate::{open, simulated};
+use fathom_drive::{
+    Begin, Clock, Job, Metronome, Outcome, Pace, Parts, Perform, Queue, Recorder, Seat, Worker, conduct, run,
+};
+use fathom_host::Roots;
+use fathom_record::{Control, Event, Execute, ExecuteError, Run};
+use fathom_spec::*;
+use std::sync::Arc;
+
+/// Runs plans on this host.
+#[derive(Debug, Default)]
+pub struct Engine {
+    /// Where /sys, /proc and /dev are.
+    pub roots: Roots,
+    /// What may be written.
+    pub permits: Permits,
+    /// Disks whose counters are sampled, by the name under which they are kept.
+    pub disks: Vec<(String, fathom_host::DeviceNumber)>,
+}
+
+impl Execute for Engine {
+    fn execute(&mut self, plan: &Plan, control: &mut dyn Control) -> Result<Run, ExecuteError> {
+        if plan.targets.iter().any(|target| matches!(target, Target::Sim(_))) {
+            return simulated::execute(plan, control);
+        }
+        let opened = open::open(plan, &self.roots, &self.permits)?;
+        let targets: Arc<[OpenTarget]> = opened.targets.into();
+        let names: Arc<Vec<String>> = Arc::new(
+            (0..plan.targets.len() as u32).filter_map(|i| open::name_of(plan, TargetId(i))).collect(),
+        );
+        let jobs = jobs(plan, &targets, &names)?;
+        let mut sampler = HostSampler { roots: self.roots.clone(), disks: self.disks.clone() };
+        let mut run = conduct(plan, jobs, Clock::start(), &mut sampler, control)?;
+        let made = opened.happenings.into_iter().map(|what| Event { at_ns: 0, what });
+        run.events.splice(0..0, made);
+        Ok(run)
+    }
+}
+
+fn jobs<'a>(
+    plan: &'a Plan,
+    targets: &Arc<[OpenTarget]>,
+    names: &Arc<Vec<String>>,
+) -> Result<Vec<Job<'a>>, ExecuteError> {
+    let cpus = allowed_cpus();
+    let workers: u32 = plan.streams.iter().map(|stream| stream.workers).sum();
+    let mut jobs = Vec::with_capacity(workers as usize);
+    for (id, stream) in plan.streams.iter().enumerate() {
+        let task = Task::new(plan, id, targets)?;
+        for worker in 0..stream.workers {
+            let task = task.clone();
+            jobs.push(Job {
+                stream: StreamId(id as u32),
+                worker,
+                cpus: place(&stream.placement, worker, jobs.len(), workers as usize, &cpus),
+                verbs: task.verbs.clone(),
+                targets: names.clone(),
+                prepare: Box::new(move |seat| task.prepare(seat, worker)),
+            });
+        }
+    }
+    Ok(jobs)
+}
+
+/// Everything that the workers of one stream have in common.
+#[derive(Clone)]
+struct Task {
+    targets: Arc<[OpenTarget]>,
+    blocks: Blocks,
+    stream: Stream,
+    geometry: Geometry,
+    verbs: Vec<Verb>,
+    seed: u64,
+    /// The stream's shared source, when the plan names one.
+    shared: Option<source::SharedSource>,
+}
+
+/// What this engine cannot do yet is an error that names it, never silence.
+fn refuse(what: &str) -> ExecuteError {
+    ExecuteError::Plan {
+        what: format!("the engine has no {what}"),
+        hint: "describe the load without it".to_owned(),
+    }
+}
+
+/// Checks that a stream asks for nothing that would be dropped.
+pub(crate) fn check(stream: &Stream) -> Result<&Blocks, ExecuteError> {
+    let Work::Blocks(blocks) = &stream.work else {
+        return Err(refuse("serial work on files, copies or sessions"));
+    };
+    match &stream.arrival {
+        Arrival::Closed { think: Some(_) } => return Err(refuse("think time")),
+        Arrival::Recorded { .. } => return Err(refuse("recorded arrivals")),
+        Arrival::Closed { think: None } | Arrival::Open(_) => {}
+    }
+    if !matches!(stream.depth, Depth::Fixed(_)) {
+        return Err(refuse("depth other than a fixed one"));
+    }
+    if stream.keep.submit || stream.keep.log.is_some() {
+        return Err(refuse("submission latencies and logs of single I/Os"));
+    }
+    if !stream.after_last.is_empty() {
+        return Err(refuse("syncs after the last operation"));
+    }
+    if blocks.verify.is_some() {
+        return Err(refuse("verification"));
+    }
+    if stream.depth.most() == 0 || stream.workers == 0 || blocks.sizes.least().0 == 0 {
+        return Err(refuse("stream without workers, depth or bytes"));
+    }
+    Ok(blocks)
+}
+
+impl Task {
+    fn new(plan: &Plan, id: usize, targets: &Arc<[OpenTarget]>) -> Result<Self, ExecuteError> {
+        let stream = plan.streams[id].clone();
+        let blocks = check(&stream)?.clone();
+        let sizes: Vec<u64> = targets.iter().map(|t| t.size_bytes).collect();
+        let align = targets.iter().map(OpenTarget::alignment).max().unwrap_or(1);
+        let geometry = open::geometry(plan, &blocks, &sizes, align)?;
+        let verbs = source::verbs(&blocks);
+        let seed = plan.seed ^ (id as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        let shared = match blocks.shared {
+            None => None,
+            Some(_) => {
+                let stop = amounts(&stream.stop);
+                Some(source::share(source::build(&blocks, &geometry, &stop, 0, 1, seed, &verbs)?))
+            }
+        };
+        Ok(Task { targets: targets.clone(), blocks, stream, geometry, verbs, seed, shared })
+    }
+
+    fn prepare(self, seat: &Seat, worker: u32) -> Result<Perform, ExecuteError> {
+        let source: Box<dyn fathom_drive::Source> = match &self.shared {
+            Some(shared) => Box::new(shared.clone()),
+            None => {
+                let stop = amounts(&self.stream.stop);
+                let workers = self.stream.workers;
+                source::build(&self.blocks, &self.geometry, &stop, worker, workers, self.seed, &self.verbs)?
+            }
+        };
+        let wanted = Wanted {
+            kind: self.blocks.queue,
+            options: self.blocks.queue_options,
+            commit: self.blocks.commit,
+            sync: self.blocks.sync.first().map_or(SyncKind::Fdatasync, |rule| rule.kind),
+            depth: self.stream.depth.most(),
+            size_most: self.blocks.sizes.most().0 as usize,
+            writes: self.verbs.iter().any(|verb| verb.writes()),
+            content: self.blocks.content.clone(),
+            seed: self.seed ^ u64::from(worker) << 32,
+        };
+        let stream = self.stream;
+        let seed = self.seed.wrapping_add(u64::from(worker) * 7919);
+        queues::build(self.targets, wanted, seat, WorkerMaker { source, stream, verbs: self.verbs, seed })
+    }
+}
+
+/// What a queue is put into once it exists: the generic half of a worker.
+pub(crate) struct WorkerMaker {
+    source: Box<dyn fathom_drive::Source>,
+    stream: Stream,
+    verbs: Vec<Verb>,
+    seed: u64,
+}
+
+impl WorkerMaker {
+    /// The work of one worker on a queue.
+    pub(crate) fn on<Q: Queue + 'static>(
+        self,
+        queue: Q,
+        content: Option<Box<dyn fathom_drive::Content>>,
+    ) -> Perform {
+        Box::new(move |seat, begin| self.perform(queue, content, seat, begin))
+    }
+
+    fn perform<Q: Queue>(
+        self,
+        queue: Q,
+        content: Option<Box<dyn fathom_drive::Content>>,
+        seat: &Seat,
+        begin: Begin,
+    ) -> Outcome {
+        let depth = self.stream.depth.most() as usize;
+        let until_ns = self.stream.stop.time.map_or(u64::MAX, |time| begin.at_ns.saturating_add(time.0));
+        let recorder = Recorder::new(begin.interval, begin.frame, Some(begin.outbox), seat.published.clone());
+        let batch = match self.stream.batch.submit {
+            0 => depth,
+            submit => (submit as usize).min(depth),
+        };
+        run(Worker::new(Parts {
+            queue,
+            source: self.source,
+            pace: pace(&self.stream.arrival, &self.verbs, begin.at_ns, self.seed),
+            content,
+            recorder,
+            depth,
+            batch,
+            reap_least: (self.stream.batch.reap_least as usize).max(1),
+            until_ns,
+            steering: &seat.steering,
+            published: seat.published.clone(),
+        }))
+    }
+}
+
+/// The stops that a source knows: all but time, which belongs to the worker.
+pub(crate) fn amounts(stop: &Stop) -> Stop {
+    Stop { time: None, ..stop.clone() }
+}
+
+/// The timetable of one worker.
+pub(crate) fn pace(arrival: &Arrival, verbs: &[Verb], at_ns: u64, seed: u64) -> Pace {
+    let Arrival::Open(tables) = arrival else { return Pace::Closed };
+    let mut cells: [Option<Metronome>; fathom_record::CELLS] = Default::default();
+    for table in tables {
+        let Some(cell) = verbs.iter().position(|verb| *verb == table.verb) else { continue };
+        let (per_second, by_bytes) = match table.rate {
+            Rate::Operations(rate) => (rate, false),
+            Rate::Bytes(rate) => (rate, true),
+        };
+        let random = (table.spacing == Spacing::Poisson).then_some(seed.wrapping_add(cell as u64));
+        cells[cell] = Some(Metronome::new(at_ns, per_second, by_bytes, random));
+    }
+    Pace::Open(Box::new(cells))
+}
+
+/// The CPUs that this process may use.
+pub fn allowed_cpus() -> Vec<usize> {
+    match rustix::thread::sched_getaffinity(None) {
+        Ok(set) => (0..rustix::thread::CpuSet::MAX_CPU).filter(|cpu| set.is_set(*cpu)).collect(),
+        Err(_) => Vec::new(),
+    }
+}
+
+fn place(placement: &Placement, worker: u32, number: usize, workers: usize, cpus: &[usize]) -> Vec<usize> {
+    match placement {
+        Placement::Anywhere if workers <= cpus.len() => vec![cpus[number % cpus.len()]],
+        Placement::Anywhere => Vec::new(),
+        Placement::OneEach(list) if list.is_empty() => Vec::new(),
+        Placement::OneEach(list) => vec![list[worker as usize % list.len()] as usize],
+        Placement::Any(list) => list.iter().map(|cpu| *cpu as usize).collect(),
+    }
+}

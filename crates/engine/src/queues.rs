@@ -1,0 +1,144 @@
+//! Chooses how I/O is asked of the kernel, and falls back where that cannot be had: every fallback is an event of
+//! the record.
+
+use crate::content::Filling;
+use crate::execute::WorkerMaker;
+use crate::files::OpenTarget;
+use crate::null::NullQueue;
+use crate::sys::arena::{Arena, ArenaView};
+use crate::sys::io_uring::{UringQueue, Wishes};
+use crate::sys::libaio::AioQueue;
+use crate::sys::psync::PsyncQueue;
+use fathom_drive::{Perform, Seat};
+use fathom_record::ExecuteError;
+use fathom_spec::{Bytes, Content, QueueKind, QueueOptions, SyncKind};
+use std::sync::Arc;
+
+/// What a worker wants of its queue.
+pub(crate) struct Wanted {
+    pub kind: QueueKind,
+    pub options: QueueOptions,
+    pub commit: SyncKind,
+    pub sync: SyncKind,
+    pub depth: u32,
+    pub size_most: usize,
+    pub writes: bool,
+    pub content: Content,
+    pub seed: u64,
+}
+
+/// Makes a worker's queue on the calling thread.
+pub(crate) fn build(
+    targets: Arc<[OpenTarget]>,
+    wanted: Wanted,
+    seat: &Seat,
+    maker: WorkerMaker,
+) -> Result<Perform, ExecuteError> {
+    if wanted.kind == QueueKind::Null || targets.iter().all(|target| target.raw() < 0) {
+        seat.queue("null".to_owned());
+        return Ok(maker.on(NullQueue::new(seat.clock, wanted.depth), None));
+    }
+    let kinds: &[QueueKind] = match wanted.kind {
+        QueueKind::Auto if wanted.depth == 1 => &[QueueKind::Psync],
+        QueueKind::Auto => &[QueueKind::IoUring, QueueKind::Libaio, QueueKind::Psync],
+        QueueKind::IoUring => &[QueueKind::IoUring],
+        QueueKind::Libaio => &[QueueKind::Libaio],
+        QueueKind::Psync => &[QueueKind::Psync],
+        QueueKind::Vectored => &[QueueKind::Vectored],
+        QueueKind::Mmap | QueueKind::Null | QueueKind::Sim => {
+            return Err(ExecuteError::Plan {
+                what: format!("the engine has no {:?} queue for files", wanted.kind),
+                hint: "use io_uring, libaio or psync".to_owned(),
+            });
+        }
+    };
+    let mut maker = Some(maker);
+    for (i, kind) in kinds.iter().enumerate() {
+        match attempt(*kind, &targets, &wanted, seat, &mut maker) {
+            Ok(perform) => return Ok(perform),
+            Err(error) if i + 1 < kinds.len() => {
+                seat.note(format!("{} cannot be used: {error}; {} is", name(*kind), name(kinds[i + 1])));
+            }
+            Err(error) => {
+                return Err(ExecuteError::System {
+                    what: format!("cannot set up {}: {error}", name(*kind)),
+                    hint: hint(*kind, &error).to_owned(),
+                });
+            }
+        }
+    }
+    unreachable!("the last kind has answered")
+}
+
+fn attempt(
+    kind: QueueKind,
+    targets: &Arc<[OpenTarget]>,
+    wanted: &Wanted,
+    seat: &Seat,
+    maker: &mut Option<WorkerMaker>,
+) -> std::io::Result<Perform> {
+    let arena = Arena::new(wanted.depth as usize, wanted.size_most)?;
+    let view = ArenaView::of(&arena);
+    let filling = || Filling::wanted(&wanted.content, wanted.writes, view, wanted.seed);
+    let syncs = (wanted.commit, wanted.sync);
+    let clock = seat.clock;
+    let mut take =
+        || maker.take().unwrap_or_else(|| unreachable!("a maker is taken once, by the kind that works"));
+    Ok(match kind {
+        QueueKind::IoUring => {
+            let Wanted { writes, commit, sync, options, depth, .. } = *wanted;
+            let wishes = Wishes { depth, writes, commit, sync, options };
+            let queue = UringQueue::new(targets.clone(), arena, clock, wishes)?;
+            queue.notes().iter().for_each(|note| seat.note(note.clone()));
+            seat.queue(queue.description());
+            take().on(queue, filling())
+        }
+        QueueKind::Libaio => {
+            let queue = AioQueue::new(targets.clone(), arena, clock, syncs, wanted.options)?;
+            queue.notes().iter().for_each(|note| seat.note(note.clone()));
+            seat.queue("libaio".to_owned());
+            take().on(queue, filling())
+        }
+        kind => {
+            let vectored = kind == QueueKind::Vectored;
+            let flags = |options: QueueOptions| {
+                (if options.io_poll { libc::RWF_HIPRI } else { 0 })
+                    | (if options.no_wait { libc::RWF_NOWAIT } else { 0 })
+            };
+            let flags = vectored.then(|| flags(wanted.options));
+            seat.queue(name(kind).to_owned());
+            take().on(PsyncQueue::new(targets.clone(), arena, clock, syncs.0, syncs.1, flags), filling())
+        }
+    })
+}
+
+fn name(kind: QueueKind) -> &'static str {
+    match kind {
+        QueueKind::Auto => "the best queue",
+        QueueKind::IoUring => "io_uring",
+        QueueKind::Libaio => "libaio",
+        QueueKind::Psync => "psync",
+        QueueKind::Vectored => "vectored",
+        QueueKind::Mmap => "mmap",
+        QueueKind::Null => "null",
+        QueueKind::Sim => "sim",
+    }
+}
+
+fn hint(kind: QueueKind, error: &std::io::Error) -> &'static str {
+    match (kind, error.raw_os_error()) {
+        (_, Some(libc::ENOMEM)) => {
+            "raise the limit on locked memory (ulimit -l), or use fewer outstanding I/Os"
+        }
+        (QueueKind::IoUring, _) => "see sysctl kernel.io_uring_disabled; or use --engine libaio",
+        (QueueKind::Libaio, Some(libc::EAGAIN)) => {
+            "the kernel's async I/O slots are used up: raise sysctl fs.aio-max-nr"
+        }
+        _ => "try another --engine",
+    }
+}
+
+/// Bytes that buffers of so many operations take, for messages and limits.
+pub fn buffer_bytes(depth: u32, size_most: Bytes) -> u64 {
+    u64::from(depth) * size_most.0.next_multiple_of(4096)
+}

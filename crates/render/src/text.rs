@@ -1,0 +1,326 @@
+//! A calibration for the terminal: what a DBA reads in ten seconds. The three lines of CALIBRATE_IO stand
+//! first and can be grepped.
+
+use crate::plot::{self, Panel};
+use crate::terminal::{Style, Tone, table};
+use crate::{number, words};
+use fathom_record::{
+    CurveName, Ending, Figure, FigureName, LatencyFigures, Outcome, ResultRecord, VerdictState,
+};
+use std::io::{self, Write};
+
+/// Columns before a figure's explanation: name, value, error.
+const INDENT: usize = 33;
+
+/// Writes a calibration. `saved` says where it can be found again: `run 12: fathom show 12`.
+pub fn write(
+    record: &ResultRecord,
+    saved: Option<&str>,
+    style: Style,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    oracle_lines(record, style, out)?;
+    further_figures(record, style, out)?;
+    let shown = [
+        ("unloaded", words::figure(record, FigureName::UnloadedLatency)),
+        ("at max_iops", words::figure(record, FigureName::MaxIops)),
+        ("commit", words::figure(record, FigureName::CommitsPerSecond)),
+    ];
+    let rows: Vec<(&str, &LatencyFigures)> =
+        shown.iter().filter_map(|(name, figure)| Some((*name, figure.as_ref()?.latency.as_ref()?))).collect();
+    percentiles(&rows, style, out)?;
+    curve(record, style, out)?;
+    verdict(record, style, out)?;
+    notes(record, style, out)?;
+    if let Some(saved) = saved {
+        out.write_all(style.hanging("saved    ", 9, saved).as_bytes())?;
+    }
+    Ok(())
+}
+
+/// `+- 3.1 %`, marked where it did not reach the precision asked for; `+- ?` where it could not be told.
+pub(crate) fn error_of(figure: &Figure) -> String {
+    match number::percent_of(figure.value, figure.half_width) {
+        Some(percent) => format!("+- {percent}"),
+        None => "+- ?".to_owned(),
+    }
+}
+
+/// One figure: `name value`, its error, then what it is, parts separated by the caller. The name's column is
+/// 11 wide, the value's 11, the error's 11.
+pub(crate) fn line(
+    head: &str,
+    value: &str,
+    error: &str,
+    text: &str,
+    style: Style,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    let pad = |width: usize, text: &str| " ".repeat(width.saturating_sub(text.chars().count()).max(1));
+    let start = format!("{head}{}{}", style.paint(Tone::Strong, value), pad(11, value));
+    let start = format!("{start}{error}{}", pad(11, error));
+    out.write_all(style.hanging(&start, INDENT, text).as_bytes())
+}
+
+fn join(parts: &[Option<String>], with: &str) -> String {
+    parts.iter().flatten().cloned().collect::<Vec<_>>().join(with)
+}
+
+/// What else a reader must know of a figure: what bounds it, that it did not converge.
+fn tail(figure: &Figure) -> String {
+    let open = (!figure.converged).then(|| "did not converge".to_owned());
+    join(&[words::bound(figure.bound.as_ref()), open, figure.note.clone()], "; ")
+}
+
+fn with_tail(text: String, figure: &Figure) -> String {
+    match tail(figure) {
+        tail if tail.is_empty() => text,
+        tail => format!("{text}; {tail}"),
+    }
+}
+
+/// The three lines that a script greps, in the form in which CALIBRATE_IO's users print them.
+fn oracle_lines(record: &ResultRecord, style: Style, out: &mut impl Write) -> io::Result<()> {
+    let missing = |name: &str, out: &mut dyn Write| writeln!(out, "{name} = -          not measured");
+    match words::figure(record, FigureName::MaxIops) {
+        Some(figure) => {
+            let parts = [
+                Some(words::sized(record, FigureName::MaxIops, "random reads/s")),
+                words::outstanding(figure.load),
+                words::limit(record).map(|limit| limit.to_string()),
+            ];
+            let text = with_tail(join(&parts, ", "), figure);
+            line("max_iops = ", &format!("{:.0}", figure.value), &error_of(figure), &text, style, out)?;
+        }
+        None => missing("max_iops", out)?,
+    }
+    match words::figure(record, FigureName::Latency) {
+        Some(figure) => {
+            let over = figure.latency.as_ref().and_then(|l| l.over_limit);
+            let over = over.zip(words::limit(record));
+            let over = over.map(|(share, limit)| {
+                format!("{} of them took over {}", number::percent(share), limit.at_most)
+            });
+            let what = "ms, mean of these reads".to_owned();
+            let text = with_tail(join(&[Some(what), over], "; "), figure);
+            let value = format!("{:.3}", figure.value / 1e6);
+            line("latency  = ", &value, &error_of(figure), &text, style, out)?;
+        }
+        None => missing("latency ", out)?,
+    }
+    match words::figure(record, FigureName::MaxMbps) {
+        Some(figure) => {
+            let reads = words::sized(record, FigureName::MaxMbps, "reads");
+            let unit = Some(format!("MiB/s (2^20 bytes), {reads}"));
+            let text = with_tail(join(&[unit, words::outstanding(figure.load)], ", "), figure);
+            line("max_mbps = ", &format!("{:.0}", figure.value), &error_of(figure), &text, style, out)
+        }
+        None => missing("max_mbps", out),
+    }
+}
+
+fn further_figures(record: &ResultRecord, style: Style, out: &mut impl Write) -> io::Result<()> {
+    let figure = |name| words::figure(record, name);
+    let mut one = |name: FigureName, head: &str, text: String| match figure(name) {
+        Some(figure) => {
+            let value = match figure.unit {
+                fathom_record::Unit::Nanoseconds => number::time(figure.value),
+                _ => format!("{:.0}", figure.value),
+            };
+            let head = format!("{head:<11}");
+            line(&head, &value, &error_of(figure), &with_tail(text, figure), style, out)
+        }
+        None => Ok(()),
+    };
+    let at = |name: FigureName| figure(name).and_then(|f| words::outstanding(f.load)).unwrap_or_default();
+    one(FigureName::MaxPmbps, "max_pmbps", "MiB/s (2^20 bytes) by one process".into())?;
+    one(FigureName::UnloadedLatency, "unloaded", "mean of one read alone, 1 outstanding".into())?;
+    let knee = format!("reads/s at {}: more load costs more latency than it gives", at(FigureName::KneeIops));
+    one(FigureName::KneeIops, "knee", knee)?;
+    one(FigureName::EighthIops, "an eighth", "reads/s over an eighth of the working set".into())?;
+    one(FigureName::CommitsPerSecond, "commits", commit_text(record))?;
+    let writes = words::sized(record, FigureName::RandomWriteIops, "random writes/s");
+    one(FigureName::RandomWriteIops, "rand_write", format!("{writes}, {}", at(FigureName::RandomWriteIops)))?;
+    let size = words::sized(record, FigureName::SequentialWriteMbps, "sequential writes");
+    one(FigureName::SequentialWriteMbps, "seq_write", format!("MiB/s (2^20 bytes), {size}"))
+}
+
+/// The ways to commit side by side, as pg_test_fsync shows them.
+fn commit_text(record: &ResultRecord) -> String {
+    let of = |name, what: &str| {
+        let figure = words::figure(record, name)?;
+        let error = error_of(figure).replace("+- ", "+-");
+        Some(format!("{what} {} {error}", number::grouped(figure.value)))
+    };
+    let size = words::sized(record, FigureName::CommitsPerSecond, "append, then fdatasync");
+    let parts = [
+        Some(format!("commits/s by one writer ({size})")),
+        of(FigureName::CommitsDsync, "O_DSYNC"),
+        of(FigureName::CommitsFsync, "fsync"),
+        of(FigureName::GroupCommits4, "4 writers"),
+        of(FigureName::GroupCommits16, "16 writers"),
+        words::figure(record, FigureName::DeviceWritesPerCommit)
+            .map(|f| format!("{} device writes a commit", number::significant(f.value, 2))),
+    ];
+    join(&parts, "; ")
+}
+
+/// A table of percentiles; one without enough samples is `-`, and a line under the table says why.
+pub(crate) fn percentiles(
+    rows: &[(&str, &LatencyFigures)],
+    style: Style,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    if rows.is_empty() {
+        return Ok(());
+    }
+    let mut reasons: Vec<String> = Vec::new();
+    let heads = ["latency", "mean", "p50", "p90", "p99", "p99.9", "max", "samples"];
+    let mut cells = vec![heads.map(String::from).to_vec()];
+    for (name, latency) in rows {
+        let mut row = vec![(*name).to_owned(), number::time(latency.mean_ns)];
+        for (quantile, label) in words::PERCENTILES {
+            let found = words::percentile(latency, quantile);
+            row.push(match found.and_then(|p| p.value_ns) {
+                Some(ns) => number::time(ns as f64),
+                None => {
+                    let why = found.and_then(|p| p.why.clone());
+                    let why = why.unwrap_or_else(|| "not kept".to_owned());
+                    reasons.push(format!("- {label} {name}: {why}"));
+                    "-".to_owned()
+                }
+            });
+        }
+        row.push(number::time(latency.max_ns as f64));
+        row.push(number::grouped(latency.count as f64));
+        cells.push(row);
+    }
+    writeln!(out)?;
+    out.write_all(table(&cells, &[1, 2, 3, 4, 5, 6, 7]).as_bytes())?;
+    if !reasons.is_empty() {
+        out.write_all(style.hanging("", 0, &reasons.join("; ")).as_bytes())?;
+    }
+    Ok(())
+}
+
+/// IOPS and latency over outstanding I/Os, side by side, eight lines.
+fn curve(record: &ResultRecord, style: Style, out: &mut impl Write) -> io::Result<()> {
+    let wanted = [CurveName::SmallReads, CurveName::Mixed];
+    let Some(curve) = record.curves.iter().find(|c| wanted.contains(&c.name) && c.points.len() > 1) else {
+        return Ok(());
+    };
+    let chosen = words::figure(record, FigureName::MaxIops).and_then(|f| f.load);
+    let marked = curve.points.iter().position(|p| Some(p.load) == chosen);
+    let of = |value: fn(&fathom_record::CurvePoint) -> f64| -> Vec<(f64, f64)> {
+        curve.points.iter().map(|p| (words::level(p.load), value(p))).collect()
+    };
+    let (iops, latency) = (of(|p| p.iops), of(|p| p.latency.mean_ns));
+    let side_by_side = style.columns() >= 72;
+    let width = if side_by_side { (style.columns() - 2) / 2 } else { style.columns() }.min(56);
+    let mark = if style.unicode { '\u{25cf}' } else { '#' };
+    let left_title = format!("reads/s over outstanding I/Os ({mark} max_iops)");
+    let panel = |title, points, label| Panel { title, points, marked, label, width, rows: 5 };
+    let left = plot::lines(&panel(left_title, &iops, number::short), style.unicode);
+    let right = plot::lines(&panel("mean latency".into(), &latency, number::time), style.unicode);
+    writeln!(out)?;
+    match side_by_side {
+        true => left.iter().zip(&right).try_for_each(|(l, r)| writeln!(out, "{l}  {}", r.trim_end())),
+        false => left.iter().try_for_each(|line| writeln!(out, "{}", line.trim_end())),
+    }
+}
+
+/// The verdict in a word, then the checks that speak against it first.
+pub(crate) fn verdict(record: &ResultRecord, style: Style, out: &mut impl Write) -> io::Result<()> {
+    let tone = match record.verdict.state {
+        VerdictState::Believable => Tone::Good,
+        VerdictState::NotBelievable => Tone::Bad,
+        VerdictState::CannotTell => Tone::Warning,
+    };
+    let passed = record.verdict.checks.iter().filter(|c| c.outcome == Outcome::Passed).count();
+    let ending = match record.ending {
+        Ending::Complete => "",
+        Ending::Interrupted => "; interrupted, what was measured is shown",
+        Ending::Failed => "; it failed, what was measured is shown",
+    };
+    let word = style.paint(tone, &record.verdict.state.to_string());
+    writeln!(out)?;
+    writeln!(out, "verdict  {word} ({passed} of {} checks passed{ending})", record.verdict.checks.len())?;
+    for wanted in [Outcome::Failed, Outcome::Unknown, Outcome::Noted] {
+        let tone = if wanted == Outcome::Failed { Tone::Bad } else { Tone::Warning };
+        for check in record.verdict.checks.iter().filter(|c| c.outcome == wanted) {
+            let (word, _) = words::outcome(wanted);
+            let head = format!("  {}{}", style.paint(tone, word), " ".repeat(9 - word.len()));
+            let text = format!("{}: {}", check.name, check.seen);
+            out.write_all(style.hanging(&head, 11, &text).as_bytes())?;
+        }
+    }
+    Ok(())
+}
+
+/// What the user should know, with what to do about it.
+pub(crate) fn notes(record: &ResultRecord, style: Style, out: &mut impl Write) -> io::Result<()> {
+    for note in &record.notes {
+        out.write_all(style.hanging("note     ", 9, &note.text).as_bytes())?;
+        if let Some(hint) = &note.hint {
+            out.write_all(style.hanging("  hint:  ", 9, hint).as_bytes())?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::sample_record;
+    use fathom_record::judge;
+
+    fn shown(record: &ResultRecord, style: Style) -> String {
+        let mut out = Vec::new();
+        write(record, Some("run 12: fathom show 12"), style, &mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn a_calibration_in_ascii() {
+        insta::assert_snapshot!(shown(&sample_record(), Style::default()));
+    }
+
+    #[test]
+    fn a_calibration_with_braille() {
+        insta::assert_snapshot!(shown(&sample_record(), Style { unicode: true, width: 120, colour: false }));
+    }
+
+    #[test]
+    fn colour_adds_nothing_but_escapes() {
+        let plain = shown(&sample_record(), Style::default());
+        let mut coloured = shown(&sample_record(), Style { colour: true, ..Style::default() });
+        for code in ["1", "2", "32", "33", "1;31", "0"] {
+            coloured = coloured.replace(&format!("\u{1b}[{code}m"), "");
+        }
+        assert_eq!(plain, coloured);
+    }
+
+    #[test]
+    fn the_three_lines_keep_the_form_that_scripts_grep() {
+        let mut record = sample_record();
+        record.summary.get_mut(&FigureName::MaxIops).unwrap().value = 24002.4;
+        record.summary.get_mut(&FigureName::Latency).unwrap().value = 10_868_000.0;
+        record.summary.get_mut(&FigureName::MaxMbps).unwrap().value = 175.2;
+        let text = shown(&record, Style::default());
+        for start in ["max_iops = 24002 ", "latency  = 10.868 ", "max_mbps = 175 "] {
+            assert!(text.lines().any(|line| line.starts_with(start)), "{start}\n{text}");
+        }
+    }
+
+    #[test]
+    fn a_failed_check_stands_first_and_missing_figures_are_said() {
+        let mut record = sample_record();
+        record.summary.clear();
+        record.curves.clear();
+        record.ending = Ending::Interrupted;
+        let mut checks = record.verdict.checks.clone();
+        checks[1].outcome = Outcome::Failed;
+        record.verdict = judge(checks);
+        insta::assert_snapshot!(shown(&record, Style { width: 80, ..Style::default() }));
+    }
+}

@@ -1,0 +1,216 @@
+//! What figures, curves, loads and bounds are called, the same in the terminal and on the page.
+
+use crate::number;
+use fathom_record::{
+    Bound, BoundBy, CurveName, Figure, FigureName, LatencyFigures, Load, Outcome, Percentile, ResultRecord,
+    Run, Unit,
+};
+use fathom_spec::{LatencyLimit, Sizes, Work};
+
+/// The latency limit that was asked for. It stands in the facts as `request.max_latency`, else on the command
+/// line; a calibration that says nothing has the command's default, 20 ms in the mean.
+pub fn limit(record: &ResultRecord) -> Option<LatencyLimit> {
+    let from_facts = record.facts.pointer("/request/max_latency").and_then(|v| v.as_str());
+    let from_command = || {
+        let mut words = record.command.iter();
+        while let Some(word) = words.next() {
+            if word == "--max-latency" {
+                return words.next().map(String::as_str);
+            }
+            if let Some(value) = word.strip_prefix("--max-latency=") {
+                return Some(value);
+            }
+        }
+        None
+    };
+    match from_facts.or_else(from_command) {
+        Some(text) => text.parse().ok(),
+        None if record.tool == "calibrate" => "20ms".parse().ok(),
+        None => None,
+    }
+}
+
+/// A figure of the record.
+pub fn figure(record: &ResultRecord, name: FigureName) -> Option<&Figure> {
+    record.summary.get(&name)
+}
+
+/// The run behind a figure.
+pub fn run_of<'a>(record: &'a ResultRecord, figure: &Figure) -> Option<&'a Run> {
+    record.runs.get(figure.run?)
+}
+
+/// Size of the I/Os of a run's first block stream: `8 KiB`, or `4 KiB to 64 KiB`.
+pub fn block_size(run: &Run) -> Option<String> {
+    run.plan.streams.iter().find_map(|stream| match &stream.work {
+        Work::Blocks(blocks) => Some(match &blocks.sizes {
+            Sizes::One(size) => size.to_string(),
+            sizes => format!("{} to {}", sizes.least(), sizes.most()),
+        }),
+        _ => None,
+    })
+}
+
+/// `8 KiB random reads`, with the size where the record tells it.
+pub fn sized(record: &ResultRecord, name: FigureName, what: &str) -> String {
+    let size = figure(record, name).and_then(|f| run_of(record, f)).and_then(block_size);
+    match size {
+        Some(size) => format!("{size} {what}"),
+        None => what.to_owned(),
+    }
+}
+
+/// `32 outstanding`, `4 streams and 16 small outstanding`; nothing for an idle load.
+pub fn outstanding(load: Option<Load>) -> Option<String> {
+    match load? {
+        Load { small: 0, large: 0 } => None,
+        Load { small, large: 0 } => Some(format!("{small} outstanding")),
+        Load { small: 0, large } => Some(format!("{large} outstanding")),
+        Load { small, large } => Some(format!("{small} small and {large} large outstanding")),
+    }
+}
+
+/// The number on the load axis: whichever kind of I/O the load has.
+pub fn level(load: Load) -> f64 {
+    f64::from(load.small.max(load.large).max(1))
+}
+
+/// `bound by the device`; nothing when it is not known.
+pub fn bound(bound: Option<&Bound>) -> Option<String> {
+    let by = match bound?.by {
+        BoundBy::Device => "bound by the device",
+        BoundBy::HostCpu => "bound by this host's CPU",
+        BoundBy::Link => "bound by the link to the device",
+        BoundBy::Cgroup => "bound by our own control group",
+        BoundBy::Queue => "bound by the queue",
+        BoundBy::LatencyLimit => "bound by the latency limit",
+        BoundBy::Others => "bound by other users of the disk",
+        BoundBy::Unknown => "what bounds it could not be told",
+    };
+    Some(by.to_owned())
+}
+
+/// What a figure is called on the page and in lists.
+pub fn figure_name(name: FigureName) -> &'static str {
+    match name {
+        FigureName::MaxIops => "max_iops",
+        FigureName::Latency => "latency",
+        FigureName::MaxMbps => "max_mbps",
+        FigureName::MaxPmbps => "max_pmbps",
+        FigureName::UnloadedLatency => "Unloaded latency",
+        FigureName::KneeIops => "Knee",
+        FigureName::EighthIops => "IOPS over an eighth",
+        FigureName::RandomReadMbps => "Large reads, random",
+        FigureName::SequentialReadMbps => "Large reads, sequential",
+        FigureName::CommitsPerSecond => "Commits, fdatasync",
+        FigureName::CommitsDsync => "Commits, O_DSYNC",
+        FigureName::CommitsFsync => "Commits, fsync",
+        FigureName::GroupCommits4 => "Commits, 4 writers",
+        FigureName::GroupCommits16 => "Commits, 16 writers",
+        FigureName::DeviceWritesPerCommit => "Device writes per commit",
+        FigureName::RandomWriteIops => "Random writes",
+        FigureName::SequentialWriteMbps => "Sequential writes",
+        FigureName::CachedBelow => "From a cache below",
+        FigureName::Iops => "Operations",
+        FigureName::Mbps => "Throughput",
+        FigureName::ReadLatency => "Read latency",
+        FigureName::WriteLatency => "Write latency",
+        FigureName::SyncLatency => "Sync latency",
+        FigureName::ResponseTime => "Response time",
+        FigureName::SustainedShare => "Sustained share",
+    }
+}
+
+/// What a curve is called.
+pub fn curve_name(name: CurveName) -> &'static str {
+    match name {
+        CurveName::SmallReads => "small random reads",
+        CurveName::LargeRandomReads => "large reads, random",
+        CurveName::LargeSequentialReads => "large reads, sequential",
+        CurveName::Commits => "commits",
+        CurveName::RandomWrites => "small random writes",
+        CurveName::SequentialWrites => "large sequential writes",
+        CurveName::Mixed => "mixed reads and writes",
+        CurveName::EighthReads => "small random reads over an eighth",
+    }
+}
+
+/// A unit spelt out.
+pub fn unit(unit: Unit) -> &'static str {
+    match unit {
+        Unit::PerSecond => "per second",
+        Unit::MebibytesPerSecond => "MiB/s (2^20 bytes)",
+        Unit::Nanoseconds => "ns",
+        Unit::Ratio => "ratio",
+    }
+}
+
+/// A figure's value with its unit, as many digits as its error allows: `24,000 /s`, `1.33 ms`, `175 MiB/s`.
+pub fn value(figure: &Figure) -> String {
+    match figure.unit {
+        Unit::PerSecond => format!("{} /s", number::with_error(figure.value, figure.half_width)),
+        Unit::MebibytesPerSecond => format!("{} MiB/s", number::with_error(figure.value, figure.half_width)),
+        Unit::Nanoseconds => number::time(figure.value),
+        Unit::Ratio => number::significant(figure.value, 3),
+    }
+}
+
+/// How an outcome of a check is called, and its sign where signs can be shown.
+pub fn outcome(outcome: Outcome) -> (&'static str, &'static str) {
+    match outcome {
+        Outcome::Passed => ("passed", "\u{2713}"),
+        Outcome::Failed => ("FAILED", "\u{2717}"),
+        Outcome::Unknown => ("unknown", "?"),
+        Outcome::Noted => ("noted", "!"),
+    }
+}
+
+/// The percentile at a quantile, if the record has it.
+pub fn percentile(latency: &LatencyFigures, quantile: f64) -> Option<&Percentile> {
+    latency.percentiles.iter().find(|p| (p.quantile - quantile).abs() < 1e-9)
+}
+
+/// The percentiles that are shown, with their names.
+pub const PERCENTILES: [(f64, &str); 4] = [(0.5, "p50"), (0.9, "p90"), (0.99, "p99"), (0.999, "p99.9")];
+
+/// The part of a run's name before its load: `small reads` of `small reads, 16 outstanding`.
+pub fn phase(run: &Run) -> &str {
+    run.name.split(',').next().unwrap_or(&run.name).trim()
+}
+
+/// A moment in RFC 3339 as people read it: `2026-11-21 04:37:12 UTC`. Another form is left as it is.
+pub fn moment(rfc3339: &str) -> String {
+    let (Some(day), Some(time)) = (rfc3339.get(..10), rfc3339.get(11..19)) else {
+        return rfc3339.to_owned();
+    };
+    let zone = rfc3339.get(19..).unwrap_or_default();
+    let zone = zone.trim_start_matches(|c: char| c == '.' || c.is_ascii_digit());
+    match zone {
+        "Z" | "z" | "+00:00" => format!("{day} {time} UTC"),
+        other => format!("{day} {time} {other}").trim_end().to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_moment_loses_its_fraction_and_keeps_its_zone() {
+        assert_eq!(moment("2026-11-21T04:37:12.345Z"), "2026-11-21 04:37:12 UTC");
+        assert_eq!(moment("2026-11-21T04:37:12+02:00"), "2026-11-21 04:37:12 +02:00");
+        assert_eq!(moment("yesterday"), "yesterday");
+    }
+
+    #[test]
+    fn the_limit_is_read_from_the_command_line_and_has_a_default() {
+        let mut record = crate::fixture::sample_record();
+        assert_eq!(limit(&record).unwrap().to_string(), "mean <= 5 ms");
+        record.command = vec!["fathom".into(), "calibrate".into(), "--max-latency=p99=2ms".into()];
+        assert_eq!(limit(&record).unwrap().to_string(), "p99 <= 2 ms");
+        record.command.clear();
+        assert_eq!(limit(&record).unwrap().to_string(), "mean <= 20 ms");
+        record.tool = "run".into();
+        assert_eq!(limit(&record), None);
+    }
+}

@@ -1,0 +1,289 @@
+//! Finding runs again.
+
+use crate::write::owner_of;
+use crate::{Alive, Store, StoreError};
+use fathom_record::{Ending, ResultRecord, VerdictState};
+use rusqlite::{Row, params_from_iter};
+
+/// How far a run is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// Its owner lives and measures.
+    InProgress,
+    /// It ended as planned.
+    Complete,
+    /// The user interrupted it, or its owner died; what was saved is kept.
+    Interrupted,
+    /// It failed; what was measured is kept.
+    Failed,
+}
+
+impl State {
+    /// The state of a run that has ended.
+    pub fn of(ending: Ending) -> Self {
+        match ending {
+            Ending::Complete => State::Complete,
+            Ending::Interrupted => State::Interrupted,
+            Ending::Failed => State::Failed,
+        }
+    }
+
+    /// The word for it, in the store and for people.
+    pub fn name(self) -> &'static str {
+        match self {
+            State::InProgress => "in progress",
+            State::Complete => "complete",
+            State::Interrupted => "interrupted",
+            State::Failed => "failed",
+        }
+    }
+
+    fn named(name: &str) -> Self {
+        [State::InProgress, State::Complete, State::Failed]
+            .into_iter()
+            .find(|state| state.name() == name)
+            .unwrap_or(State::Interrupted)
+    }
+}
+
+impl std::fmt::Display for State {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// A figure and its error, both in the unit of the field that holds it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Estimate {
+    /// The estimate.
+    pub value: f64,
+    /// Half the width of its confidence interval; `None` when it could not be told.
+    pub half_width: Option<f64>,
+}
+
+/// One line of the history.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Listing {
+    /// Its number in this store: 1, 2, 3 ... in the order in which they began; never given twice.
+    pub number: i64,
+    /// Its name, which no other run has anywhere.
+    pub id: String,
+    /// What made it: `calibrate`, `run`, `fio` ...
+    pub tool: String,
+    /// The user's own name for it.
+    pub label: Option<String>,
+    /// The targets as the user named them.
+    pub targets: Vec<String>,
+    /// When it began, RFC 3339.
+    pub started: String,
+    /// When it ended, RFC 3339; `None` for one in progress or whose owner died.
+    pub ended: Option<String>,
+    /// How far it is.
+    pub state: State,
+    /// Whether its figures can be believed; `None` for one that never ended.
+    pub verdict: Option<VerdictState>,
+    /// Physical disks under the targets.
+    pub num_physical_disks: Option<u32>,
+    /// Most small reads a second within the latency limit.
+    pub max_iops: Option<Estimate>,
+    /// Their mean latency, ns.
+    pub latency_ns: Option<Estimate>,
+    /// Most large reads a second, in units of 2^20 bytes.
+    pub max_mbps: Option<Estimate>,
+}
+
+/// A run found again. For one that never ended, `record.ending` is `Interrupted` and `listing.state` tells more.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stored {
+    /// Its line in the history.
+    pub listing: Listing,
+    /// All that is known of it.
+    pub record: ResultRecord,
+}
+
+/// Which runs to list. The default is all of them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Filter {
+    /// Only of this tool.
+    pub tool: Option<String>,
+    /// Only with this label.
+    pub label: Option<String>,
+    /// Only in this state.
+    pub state: Option<State>,
+    /// At most so many, the newest.
+    pub limit: Option<usize>,
+}
+
+/// Where calibration stands, in the words of Oracle's `V$IO_CALIBRATION_STATUS`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Calibrating {
+    /// One runs now.
+    InProgress,
+    /// None runs, and there is a result.
+    Ready,
+    /// None runs, and there is no result.
+    NotAvailable,
+}
+
+impl std::fmt::Display for Calibrating {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(match self {
+            Calibrating::InProgress => "IN PROGRESS",
+            Calibrating::Ready => "READY",
+            Calibrating::NotAvailable => "NOT AVAILABLE",
+        })
+    }
+}
+
+/// The answer of `fathom status`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Status {
+    /// In a word.
+    pub state: Calibrating,
+    /// The calibrations that run now, newest first.
+    pub running: Vec<Listing>,
+    /// The last one that was completed.
+    pub latest: Option<Listing>,
+}
+
+const LISTING: &str = "
+    SELECT number, id, tool, label, targets, started, ended, state, verdict, num_physical_disks,
+           owner_pid, owner_start, owner_boot,
+           (SELECT value FROM figures f WHERE f.id = r.id AND name = 'max_iops'),
+           (SELECT half_width FROM figures f WHERE f.id = r.id AND name = 'max_iops'),
+           (SELECT value FROM figures f WHERE f.id = r.id AND name = 'latency'),
+           (SELECT half_width FROM figures f WHERE f.id = r.id AND name = 'latency'),
+           (SELECT value FROM figures f WHERE f.id = r.id AND name = 'max_mbps'),
+           (SELECT half_width FROM figures f WHERE f.id = r.id AND name = 'max_mbps')
+    FROM results r";
+
+impl Store {
+    /// The runs that a filter lets through, newest first. One in progress whose owner is dead is interrupted.
+    pub fn list(&self, filter: &Filter, alive: Alive) -> Result<Vec<Listing>, StoreError> {
+        let Filter { tool, label, state, limit } = filter;
+        let mut listed = self.listings(
+            "WHERE (?1 IS NULL OR tool = ?1) AND (?2 IS NULL OR label = ?2) ORDER BY number DESC",
+            &[tool.as_deref(), label.as_deref()],
+            alive,
+        )?;
+        // Only the owner's fate tells the state, so that SQL cannot choose by it.
+        listed.retain(|listing| state.is_none_or(|state| listing.state == state));
+        listed.truncate(limit.unwrap_or(usize::MAX));
+        Ok(listed)
+    }
+
+    /// A run by its name, the beginning of its name, its number (`7` or `#7`), or `last`: the newest that has
+    /// ended, else the newest.
+    pub fn get(&self, wanted: &str, alive: Alive) -> Result<Stored, StoreError> {
+        let wanted = wanted.trim();
+        let number = wanted.strip_prefix('#').unwrap_or(wanted);
+        let one = |sql, parameter| self.listings(sql, &[Some(parameter)], alive);
+        let mut found = one("WHERE id = ?1", wanted)?;
+        if found.is_empty() && wanted == "last" {
+            let all = self.listings("ORDER BY number DESC", &[], alive)?;
+            let ended = all.iter().position(|listing| listing.state != State::InProgress);
+            found = all.into_iter().skip(ended.unwrap_or(0)).take(1).collect();
+        }
+        if found.is_empty() {
+            found = one("WHERE CAST(number AS TEXT) = ?1", number)?;
+        }
+        if found.is_empty() && !wanted.is_empty() {
+            found = one("WHERE substr(id, 1, length(?1)) = ?1 ORDER BY number DESC LIMIT 5", wanted)?;
+        }
+        match (found.pop(), found.is_empty()) {
+            (Some(listing), true) => self.stored(listing),
+            (Some(last), false) => Err(StoreError::Ambiguous {
+                wanted: wanted.into(),
+                found: found.into_iter().chain([last]).map(|listing| listing.id).collect(),
+            }),
+            (None, _) => Err(StoreError::NotFound { path: self.path().into(), wanted: wanted.into() }),
+        }
+    }
+
+    /// The newest calibration that was completed.
+    pub fn latest_calibration(&self) -> Result<Option<Stored>, StoreError> {
+        match self.latest_listing()? {
+            Some(listing) => self.stored(listing).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// Does a calibration run, is there a result, and since when?
+    pub fn status(&self, alive: Alive) -> Result<Status, StoreError> {
+        let mut running = self.listings(
+            "WHERE tool = 'calibrate' AND state = 'in progress' ORDER BY number DESC",
+            &[],
+            alive,
+        )?;
+        running.retain(|listing| listing.state == State::InProgress);
+        let latest = self.latest_listing()?;
+        let state = match (running.is_empty(), &latest) {
+            (false, _) => Calibrating::InProgress,
+            (true, Some(_)) => Calibrating::Ready,
+            (true, None) => Calibrating::NotAvailable,
+        };
+        Ok(Status { state, running, latest })
+    }
+
+    fn latest_listing(&self) -> Result<Option<Listing>, StoreError> {
+        let sql = "WHERE id = (SELECT id FROM latest_calibration)";
+        Ok(self.listings(sql, &[], &|_| false)?.into_iter().next())
+    }
+
+    fn listings(
+        &self,
+        condition: &str,
+        parameters: &[Option<&str>],
+        alive: Alive,
+    ) -> Result<Vec<Listing>, StoreError> {
+        let read = || {
+            let mut select = self.connection.prepare_cached(&format!("{LISTING} {condition}"))?;
+            select.query_map(params_from_iter(parameters), |row| listing_of(row, alive))?.collect()
+        };
+        let found: rusqlite::Result<Vec<Listing>> = read();
+        found.map_err(|error| self.error(error))
+    }
+
+    fn stored(&self, listing: Listing) -> Result<Stored, StoreError> {
+        let json: String = self
+            .connection
+            .query_row("SELECT record FROM results WHERE id = ?1", [&listing.id], |row| row.get(0))
+            .map_err(|error| self.error(error))?;
+        let mut record: ResultRecord = serde_json::from_str(&json).map_err(|error| StoreError::Record {
+            path: self.path().into(),
+            id: listing.id.clone(),
+            why: error.to_string(),
+        })?;
+        if matches!(listing.state, State::InProgress | State::Interrupted) {
+            record.ending = Ending::Interrupted;
+        }
+        Ok(Stored { listing, record })
+    }
+}
+
+fn listing_of(row: &Row, alive: Alive) -> rusqlite::Result<Listing> {
+    let estimate = |first: usize| -> rusqlite::Result<Option<Estimate>> {
+        let half_width = row.get(first + 1)?;
+        Ok(row.get::<_, Option<f64>>(first)?.map(|value| Estimate { value, half_width }))
+    };
+    let state = match State::named(&row.get::<_, String>(7)?) {
+        State::InProgress if !owner_of(row, 10)?.is_some_and(|owner| alive(&owner)) => State::Interrupted,
+        state => state,
+    };
+    let verdict = row.get::<_, Option<String>>(8)?;
+    Ok(Listing {
+        number: row.get(0)?,
+        id: row.get(1)?,
+        tool: row.get(2)?,
+        label: row.get(3)?,
+        targets: serde_json::from_str(&row.get::<_, String>(4)?).unwrap_or_default(),
+        started: row.get(5)?,
+        ended: row.get(6)?,
+        state,
+        verdict: verdict.and_then(|word| serde_json::from_value(word.into()).ok()),
+        num_physical_disks: row.get(9)?,
+        max_iops: estimate(13)?,
+        latency_ns: estimate(15)?,
+        max_mbps: estimate(17)?,
+    })
+}
