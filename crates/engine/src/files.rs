@@ -12,6 +12,7 @@ pub struct OpenTarget {
     pub size_bytes: u64,
     alignment: u64,
     device: bool,
+    direct: bool,
 }
 
 impl OpenTarget {
@@ -32,18 +33,23 @@ impl OpenTarget {
             },
         };
         let device = file.metadata().is_ok_and(|about| about.file_type().is_block_device());
-        Ok(OpenTarget { fd: Some(file.into()), size_bytes, alignment, device })
+        Ok(OpenTarget { fd: Some(file.into()), size_bytes, alignment, device, direct })
     }
 
     /// A target that is nothing.
     pub fn nothing(size_bytes: u64) -> Self {
-        OpenTarget { fd: None, size_bytes, alignment: 1, device: false }
+        OpenTarget { fd: None, size_bytes, alignment: 1, device: false, direct: false }
     }
 
     /// Its descriptor for the kernel; -1 for nothing.
     #[inline(always)]
     pub fn raw(&self) -> i32 {
         self.fd.as_ref().map_or(-1, AsRawFd::as_raw_fd)
+    }
+
+    /// Was it opened past the page cache?
+    pub fn is_direct(&self) -> bool {
+        self.direct
     }
 
     /// Is it a block device?

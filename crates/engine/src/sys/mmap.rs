@@ -2,17 +2,13 @@
 //! that the device cannot read, is a SIGBUS, which ends the program: nothing here catches it. What can be seen
 //! beforehand is: the file's size is asked for before each access, and what lies past it is not touched.
 
-use super::serial::{Perform, SerialQueue};
-use crate::files::{OpenKind, OpenTarget, Setup, Targets, sync_kind};
-use crate::sys::arena::Arena;
-use crate::sys::calls;
-use fathom_drive::{Clock, Operation};
+use super::arena::Arena;
+use super::psync;
+use crate::files::OpenTarget;
+use fathom_drive::{Clock, Completion, Operation, Queue};
 use fathom_spec::{SyncKind, Verb};
 use std::io;
 use std::sync::Arc;
-
-/// Loads and stores.
-pub type MmapQueue = SerialQueue<Mapped>;
 
 #[derive(Debug)]
 struct Mapping {
@@ -28,25 +24,30 @@ impl Drop for Mapping {
     }
 }
 
-/// How [`MmapQueue`] does an operation.
+/// Loads and stores, done in `push`.
 #[derive(Debug)]
-pub struct Mapped {
-    targets: Targets,
+pub struct MmapQueue {
+    targets: Arc<[OpenTarget]>,
     mappings: Vec<Mapping>,
+    arena: Arena,
+    clock: Clock,
     commit: SyncKind,
+    sync: SyncKind,
+    done: Vec<Completion>,
 }
 
 impl MmapQueue {
-    /// Maps every target, readable and, where its descriptor allows it, writable. `writes` asks for that.
+    /// Maps every target; `writes` asks for writable mappings.
     pub fn new(
+        targets: Arc<[OpenTarget]>,
+        arena: Arena,
         clock: Clock,
-        setup: &Setup,
-        targets: Targets,
-        arena: Arc<Arena>,
+        (commit, sync): (SyncKind, SyncKind),
         writes: bool,
     ) -> io::Result<Self> {
         let mappings = targets.iter().map(|target| map(target, writes)).collect::<io::Result<_>>()?;
-        Ok(SerialQueue::over(clock, arena, Mapped { targets, mappings, commit: setup.commit }))
+        let done = Vec::with_capacity(arena.count());
+        Ok(MmapQueue { targets, mappings, arena, clock, commit, sync, done })
     }
 }
 
@@ -55,7 +56,7 @@ fn map(target: &OpenTarget, writable: bool) -> io::Result<Mapping> {
     let protection = libc::PROT_READ | if writable { libc::PROT_WRITE } else { 0 };
     // SAFETY: a mapping at an address of the kernel's choice touches no memory of ours.
     let base = unsafe {
-        libc::mmap(std::ptr::null_mut(), length, protection, libc::MAP_SHARED, target.raw_fd(), 0)
+        libc::mmap(std::ptr::null_mut(), length, protection, libc::MAP_SHARED, target.raw(), 0)
     };
     if base == libc::MAP_FAILED {
         return Err(io::Error::last_os_error());
@@ -63,51 +64,50 @@ fn map(target: &OpenTarget, writable: bool) -> io::Result<Mapping> {
     Ok(Mapping { base: base.cast(), length, writable })
 }
 
-/// How many of an operation's bytes there are to touch.
+/// How many of an operation's bytes there are to touch; the negated errno where that cannot be told.
 fn reachable(target: &OpenTarget, mapping: &Mapping, operation: &Operation) -> Result<usize, i32> {
-    let size = match target.kind {
-        OpenKind::File => {
-            // SAFETY: an all-zero stat is a valid one, and fstat only writes into it.
-            let mut about: libc::stat = unsafe { std::mem::zeroed() };
-            // SAFETY: `about` lives through the call.
-            let answer = calls::result(unsafe { libc::fstat(target.raw_fd(), &mut about) }.into());
-            if answer < 0 {
-                return Err(answer);
-            }
-            (about.st_size as u64).min(mapping.length as u64)
+    let mut size = mapping.length as u64;
+    if !target.is_device() {
+        // SAFETY: an all-zero stat is a valid one.
+        let mut about: libc::stat = unsafe { std::mem::zeroed() };
+        // SAFETY: fstat writes into `about`, which lives through the call.
+        match psync::answer(unsafe { libc::fstat(target.raw(), &mut about) } as isize) {
+            0 => size = size.min(about.st_size as u64),
+            error => return Err(error),
         }
-        _ => mapping.length as u64,
-    };
+    }
     Ok(size.saturating_sub(operation.offset).min(u64::from(operation.length)) as usize)
 }
 
-impl Mapped {
-    fn sync(&self, index: usize, kind: SyncKind, offset: u64, length: usize) -> i32 {
+impl MmapQueue {
+    /// Makes a range durable; 0 or a negated errno.
+    fn durable(&self, index: usize, kind: SyncKind, offset: u64, length: usize) -> i32 {
         if kind != SyncKind::Msync {
-            return calls::sync(self.targets[index].raw_fd(), kind, offset, length as u64);
+            return psync::answer(psync::sync(self.targets[index].raw(), kind));
         }
         let mapping = &self.mappings[index];
-        let start = offset as usize & !4095;
+        let start = (offset as usize & !4095).min(mapping.length);
         let end = (offset as usize + length).min(mapping.length);
-        // SAFETY: the range lies within the mapping, from a page's start on.
-        let address = unsafe { mapping.base.add(start) };
-        // SAFETY: as above; msync reads what is mapped there.
-        calls::result(unsafe { libc::msync(address.cast(), end - start, libc::MS_SYNC) }.into())
+        let address = mapping.base.wrapping_add(start);
+        // SAFETY: the range lies within the mapping, from a page's start on; msync reads what is mapped there.
+        psync::answer(unsafe { libc::msync(address.cast(), end - start, libc::MS_SYNC) } as isize)
     }
 
-    fn copy(&self, index: usize, operation: &Operation, buffer: *mut u8) -> i32 {
+    fn copy(&self, index: usize, operation: &Operation, tag: u32) -> i32 {
         let mapping = &self.mappings[index];
         let length = match reachable(&self.targets[index], mapping, operation) {
             Ok(length) => length,
             Err(error) => return error,
         };
+        assert!(length <= self.arena.stride());
         if length == 0 {
             return 0;
         }
-        // SAFETY: `reachable` has bounded offset and length by the mapping.
-        let place = unsafe { mapping.base.add(operation.offset as usize) };
+        let buffer = self.arena.pointer(tag);
+        let place = mapping.base.wrapping_add(operation.offset as usize);
         match operation.verb {
-            // SAFETY: both are `length` bytes long and of different mappings, so they do not overlap.
+            // SAFETY: `reachable` has bounded the place by the mapping and the assertion the buffer by the arena; they
+            // are different mappings, so they do not overlap.
             Verb::Read => unsafe { std::ptr::copy_nonoverlapping(place, buffer, length) },
             _ if !mapping.writable => return -libc::EBADF,
             // SAFETY: as above, and the mapping is writable.
@@ -115,28 +115,45 @@ impl Mapped {
         }
         length as i32
     }
-}
 
-impl Perform for Mapped {
-    fn perform(&mut self, operation: &Operation, buffer: *mut u8) -> i32 {
+    fn perform(&self, tag: u32, operation: &Operation) -> i32 {
         let index = operation.target as usize;
-        if index >= self.mappings.len() {
-            return -libc::EBADF;
-        }
         match operation.verb {
-            Verb::Read | Verb::Write => self.copy(index, operation, buffer),
-            Verb::Sync => self.sync(index, sync_kind(operation.mark), 0, self.mappings[index].length),
-            Verb::Trim => calls::trim(&self.targets[index], operation.offset, operation.length),
-            Verb::Commit => match self.copy(index, operation, buffer) {
-                written if written == operation.length as i32 => {
-                    match self.sync(index, self.commit, operation.offset, written as usize) {
-                        0 => written,
-                        error => error,
-                    }
-                }
-                short => short,
+            Verb::Read | Verb::Write => self.copy(index, operation, tag),
+            Verb::Sync => self.durable(index, self.sync, 0, self.mappings[index].length),
+            Verb::Trim => psync::answer(psync::discard(&self.targets[index], operation)),
+            Verb::Commit => match self.copy(index, operation, tag) {
+                written if written as u32 != operation.length => written,
+                written => match self.durable(index, self.commit, operation.offset, written as usize) {
+                    0 => written,
+                    error => error,
+                },
             },
             _ => -libc::EOPNOTSUPP,
         }
+    }
+}
+
+impl Queue for MmapQueue {
+    #[inline(always)]
+    fn now(&mut self) -> u64 {
+        self.clock.now()
+    }
+
+    fn push(&mut self, tags: &[u32], operations: &[Operation]) {
+        for (tag, operation) in tags.iter().zip(operations) {
+            let result = self.perform(*tag, operation);
+            self.done.push(Completion { tag: *tag, result });
+        }
+    }
+
+    fn enter(&mut self, at_least: usize, until_ns: u64) {
+        if at_least == 0 && self.done.is_empty() {
+            psync::sleep_until(&self.clock, until_ns);
+        }
+    }
+
+    fn poll(&mut self, done: &mut Vec<Completion>) {
+        done.append(&mut self.done);
     }
 }

@@ -3,4 +3,8 @@
 pub mod arena;
 pub mod io_uring;
 pub mod libaio;
+pub mod mmap;
 pub mod psync;
+
+#[cfg(test)]
+mod tests;
