@@ -161,12 +161,7 @@ pub struct Wishes {
 
 impl UringQueue {
     /// A ring over these targets and buffers. Make it on the thread that uses it.
-    pub fn new(
-        targets: Arc<[OpenTarget]>,
-        arena: Arena,
-        clock: Clock,
-        wishes: Wishes,
-    ) -> io::Result<Self> {
+    pub fn new(targets: Arc<[OpenTarget]>, arena: Arena, clock: Clock, wishes: Wishes) -> io::Result<Self> {
         let mut notes = Vec::new();
         let (options, depth) = (wishes.options, wishes.depth.max(1).next_power_of_two());
         let entries = if wishes.writes { depth * 2 } else { depth };
@@ -418,13 +413,7 @@ fn polled_read(targets: &Arc<[OpenTarget]>, stride: u32, clock: Clock) -> io::Re
     let length = stride.min(4096);
     let arena = Arena::new(1, length as usize)?;
     let options = QueueOptions { unregistered: true, ..QueueOptions::default() };
-    let wishes = Wishes {
-        depth: 1,
-        writes: false,
-        commit: SyncKind::None,
-        sync: SyncKind::None,
-        options,
-    };
+    let wishes = Wishes { depth: 1, writes: false, commit: SyncKind::None, sync: SyncKind::None, options };
     let mut queue = UringQueue::over(ring, mode, targets.clone(), arena, clock, wishes, Vec::new());
     let verb = Verb::Read;
     queue.push(&[0], &[Operation { offset: 0, due_ns: 0, mark: 0, length, target: 0, verb, cell: 0 }]);
@@ -502,9 +491,7 @@ impl Queue for UringQueue {
             u64::MAX => (at_least.min(self.outstanding) as u32, None),
             until => match until.saturating_sub(self.clock.now()) {
                 0 => (0, None),
-                left => {
-                    (at_least.clamp(1, self.outstanding) as u32, Some(Duration::from_nanos(left)))
-                }
+                left => (at_least.clamp(1, self.outstanding) as u32, Some(Duration::from_nanos(left))),
             },
         };
         match self.call(least, wait) {

@@ -125,7 +125,9 @@ impl AioQueue {
         let high = if options.io_poll { libc::RWF_HIPRI } else { 0 };
         let mut notes = Vec::new();
         if options.io_poll {
-            notes.push("libaio is asked for polled completions by RWF_HIPRI, which it takes as a hint".to_owned());
+            notes.push(
+                "libaio is asked for polled completions by RWF_HIPRI, which it takes as a hint".to_owned(),
+            );
         }
         if options.submit_poll {
             notes.push("libaio has no submitting kernel thread".to_owned());
@@ -134,7 +136,9 @@ impl AioQueue {
         let ring = unsafe { &*(context as *const Shared) };
         let shared_ring = ring.magic == RING_MAGIC && ring.incompatible == 0 && ring.header_length == 32;
         if !shared_ring {
-            notes.push("libaio's completions by system call: its shared ring is of an unknown kind".to_owned());
+            notes.push(
+                "libaio's completions by system call: its shared ring is of an unknown kind".to_owned(),
+            );
         }
         Ok(AioQueue {
             context,
@@ -175,9 +179,7 @@ impl AioQueue {
         control.fd = fd as u32;
         (control.buffer, control.length, control.offset) = match sync {
             true => (0, 0, 0),
-            false => {
-                (self.arena.pointer(tag) as u64, u64::from(operation.length), operation.offset as i64)
-            }
+            false => (self.arena.pointer(tag) as u64, u64::from(operation.length), operation.offset as i64),
         };
         self.pending.push(std::ptr::from_mut(control));
     }
@@ -221,7 +223,8 @@ impl AioQueue {
             let rest = &self.pending[from..];
             // SAFETY: the list holds pointers into `controls`, whose buffers live until nothing is outstanding.
             let taken = psync::answer(unsafe {
-                libc::syscall(libc::SYS_io_submit, self.context, rest.len() as libc::c_long, rest.as_ptr()) as isize
+                libc::syscall(libc::SYS_io_submit, self.context, rest.len() as libc::c_long, rest.as_ptr())
+                    as isize
             });
             match taken {
                 0.. if taken > 0 => {
@@ -256,7 +259,8 @@ impl AioQueue {
         if matches!(opcode, FSYNC | FDSYNC) && error == -libc::EINVAL {
             if !self.syncs_here {
                 self.syncs_here = true;
-                self.notes.push("libaio's syncs by system call: the kernel refused them in the queue".to_owned());
+                self.notes
+                    .push("libaio's syncs by system call: the kernel refused them in the queue".to_owned());
             }
             let kind = if opcode == FSYNC { SyncKind::Fsync } else { SyncKind::Fdatasync };
             let result = self.sync_here(tag, kind);

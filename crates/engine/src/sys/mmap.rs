@@ -55,9 +55,8 @@ fn map(target: &OpenTarget, writable: bool) -> io::Result<Mapping> {
     let length = target.size_bytes as usize;
     let protection = libc::PROT_READ | if writable { libc::PROT_WRITE } else { 0 };
     // SAFETY: a mapping at an address of the kernel's choice touches no memory of ours.
-    let base = unsafe {
-        libc::mmap(std::ptr::null_mut(), length, protection, libc::MAP_SHARED, target.raw(), 0)
-    };
+    let base =
+        unsafe { libc::mmap(std::ptr::null_mut(), length, protection, libc::MAP_SHARED, target.raw(), 0) };
     if base == libc::MAP_FAILED {
         return Err(io::Error::last_os_error());
     }

@@ -209,7 +209,8 @@ fn a_wait_for_something_that_does_not_come_ends_in_time() {
     let fd: std::os::fd::OwnedFd = reader.into();
     let targets: Arc<[OpenTarget]> = [OpenTarget::new(fd, 0, false, "pipe").unwrap()].into();
     let arena = Arena::new(DEPTH as usize, BLOCK as usize).unwrap();
-    let Ok(mut queue) = UringQueue::new(targets, arena, Clock::start(), wishes(QueueOptions::default())) else {
+    let Ok(mut queue) = UringQueue::new(targets, arena, Clock::start(), wishes(QueueOptions::default()))
+    else {
         return println!("skipped: no io_uring here");
     };
     queue.push(&[3], &[Operation { offset: u64::MAX, ..operation(Verb::Read, 0) }]);
