@@ -158,5 +158,4 @@ impl Zipf {
 }
 
 #[cfg(test)]
-#[path = "skewed_tests.rs"]
 mod tests;

@@ -2,6 +2,7 @@
 
 use super::arena::Arena;
 use super::psync;
+use super::ring_mode::{Mode, Tasks, climb};
 use crate::files::OpenTarget;
 use fathom_drive::{Clock, Completion, Operation, Queue};
 use fathom_spec::{QueueOptions, SyncKind, Verb};
@@ -16,8 +17,6 @@ use std::time::Duration;
 const ENTER_GETEVENTS: u32 = 1;
 const ENTER_SQ_WAKEUP: u32 = 2;
 const ENTER_EXT_ARG: u32 = 8;
-/// How long the kernel's submitting thread stays awake without work.
-const SUBMIT_POLL_IDLE_MS: u32 = 1000;
 /// The most that one registered buffer may hold.
 const BUFFER_MOST: usize = 1 << 30;
 
@@ -63,85 +62,6 @@ pub struct UringQueue {
     mode: Mode,
     notes: Vec<String>,
     on_this_thread: PhantomData<*const ()>,
-}
-
-/// How a ring is set up; each is a step of the ladder.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Mode {
-    io_poll: bool,
-    submit_poll: bool,
-    tasks: Tasks,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Tasks {
-    /// SINGLE_ISSUER | DEFER_TASKRUN (Linux 6.1).
-    Deferred,
-    /// COOP_TASKRUN (Linux 5.19).
-    Cooperative,
-    /// None of these.
-    Interrupting,
-}
-
-impl Mode {
-    fn build(self, entries: u32, completions: u32) -> io::Result<IoUring> {
-        let mut builder = IoUring::builder();
-        builder.setup_cqsize(completions).dontfork();
-        if self.io_poll {
-            builder.setup_iopoll();
-        }
-        if self.submit_poll {
-            builder.setup_sqpoll(SUBMIT_POLL_IDLE_MS);
-        }
-        match self.tasks {
-            Tasks::Deferred => builder.setup_single_issuer().setup_defer_taskrun(),
-            Tasks::Cooperative => builder.setup_coop_taskrun(),
-            Tasks::Interrupting => &mut builder,
-        };
-        builder.build(entries)
-    }
-
-    /// The next step down, with what is lost by it.
-    fn down(self) -> Option<(Mode, &'static str)> {
-        match self {
-            Mode { tasks: Tasks::Deferred, .. } => Some((
-                Mode { tasks: Tasks::Cooperative, ..self },
-                "io_uring without DEFER_TASKRUN: this kernel does not know it (Linux 6.1 does)",
-            )),
-            Mode { tasks: Tasks::Cooperative, .. } => Some((
-                Mode { tasks: Tasks::Interrupting, ..self },
-                "io_uring without COOP_TASKRUN: this kernel does not know it (Linux 5.19 does)",
-            )),
-            Mode { submit_poll: true, .. } => Some((
-                Mode { submit_poll: false, tasks: Tasks::Deferred, ..self },
-                "io_uring without a submitting kernel thread: this kernel refused SQPOLL",
-            )),
-            Mode { io_poll: true, .. } => Some((
-                Mode { io_poll: false, tasks: Tasks::Deferred, ..self },
-                "io_uring without polled completions: this kernel refused IOPOLL",
-            )),
-            _ => None,
-        }
-    }
-}
-
-/// Goes down the ladder until a ring can be made.
-fn climb(mut mode: Mode, entries: u32, notes: &mut Vec<String>) -> io::Result<(IoUring, Mode)> {
-    loop {
-        let error = match mode.build(entries, entries * 2) {
-            Ok(ring) => return Ok((ring, mode)),
-            Err(error) => error,
-        };
-        // An older kernel allows a submitting thread only to root, and answers EPERM; io_uring switched off does too.
-        let may_help = match error.raw_os_error() {
-            Some(libc::EINVAL) => true,
-            Some(libc::EPERM) => mode.submit_poll,
-            _ => false,
-        };
-        let Some((lower, lost)) = may_help.then(|| mode.down()).flatten() else { return Err(error) };
-        notes.push(lost.to_owned());
-        mode = lower;
-    }
 }
 
 /// What a ring is made for.

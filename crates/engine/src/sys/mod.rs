@@ -5,6 +5,7 @@ pub mod io_uring;
 pub mod libaio;
 pub mod mmap;
 pub mod psync;
+mod ring_mode;
 
 #[cfg(test)]
 mod tests;
