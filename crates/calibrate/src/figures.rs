@@ -1,257 +1,435 @@
-//! From runs to figures: throughput and latency with their errors, percentiles only where enough samples stand
-//! behind them.
-//!
-//! Everything is made from whole slots inside the window. Throughput is the mean of operations per slot, the mean
-//! latency is the ratio of two sums per slot (all latencies over all operations), and the error of both comes from
-//! batch means (Law and Carson 1979), because the slots of a disk are correlated and the naive error would be some
-//! ten times too small.
+//! What all runs of a calibration say together: the record's figures and curves. A function of the stored runs, so that
+//! an old record can be judged again.
 
+use crate::bound::{Surroundings, Tried, bound, grown};
+use crate::observe::{CONFIDENCE, Observed};
+use crate::phase::{Phase, Precision};
 use fathom_record::{
-    CELLS, Counts, Curve, CurveName, CurvePoint, Figure, Latency, LatencyFigures, Load, Percentile, Purpose,
-    Run, Unit,
+    Bound, Curve, CurvePoint, Figure, FigureName, Load, Note, Purpose, Run, Unit, VerdictState,
 };
-use fathom_spec::{MIB, Nanos, StreamId, Verb};
-use fathom_stats::{
-    BatchMeans, Estimate, Point, Slot, effective_n_from_variances, percentile_supported, power_knee,
-};
+use fathom_spec::{LatencyLimit, MIB};
+use fathom_stats::{Measured, Point, compare, power_knee};
+use std::collections::BTreeMap;
 
-/// The level of every interval.
-pub const CONFIDENCE: f64 = 0.95;
-/// The percentiles that are shown.
-pub const PERCENTILES: [f64; 4] = [0.5, 0.9, 0.99, 0.999];
-
-/// What all streams of a run did together in whole slots, and the latencies of some of its verbs.
-#[derive(Clone, Debug)]
-pub struct Seen {
-    /// Counters of each whole slot, all streams and the chosen verbs together.
-    pub slots: Vec<Counts>,
-    /// Length of a slot.
-    pub slot: Nanos,
-    /// Service times.
-    pub service: Latency,
-    /// Response times, where arrivals had a timetable.
-    pub response: Option<Latency>,
-    /// Operations that failed, anywhere in the run.
-    pub errors: u64,
+/// What the user wants to see measured at least.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Expect {
+    /// Small random reads a second.
+    pub iops: Option<f64>,
+    /// Large reads, 2^20 bytes a second.
+    pub mbps: Option<f64>,
 }
 
-/// Looks at the verbs that `wanted` chooses.
-pub fn seen(run: &Run, wanted: impl Fn(Verb) -> bool) -> Seen {
-    let slot = run.plan.slot.0.max(1);
-    let mut service = Latency::default();
-    let mut response: Option<Latency> = None;
-    let parts: Vec<_> =
-        (0..run.plan.streams.len() as u32).filter_map(|id| run.merged(StreamId(id))).collect();
-    let start = parts.iter().map(|part| part.start_ns).min().unwrap_or(0);
-    let end = parts.iter().map(|part| part.start_ns + part.length_ns).min().unwrap_or(0);
-    let mut slots = vec![Counts::default(); (end.saturating_sub(start) / slot) as usize];
-    for part in &parts {
-        let shift = ((part.start_ns - start) / slot) as usize;
-        for (cell, (verb, kept)) in part.cells.iter().enumerate().take(CELLS) {
-            if !wanted(*verb) {
+/// What the judging of runs needs beside them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Frame {
+    /// The most latency tolerated for small I/Os.
+    pub limit: LatencyLimit,
+    /// What the headline points were to reach.
+    pub precision: Precision,
+    /// What is known of the way to the device.
+    pub around: Surroundings,
+    /// What the user wants at least.
+    pub expect: Expect,
+}
+
+/// What was made of the runs.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Summary {
+    /// The figures.
+    pub figures: BTreeMap<FigureName, Figure>,
+    /// Throughput and latency over load.
+    pub curves: Vec<Curve>,
+    /// Differences and shortfalls worth a sentence.
+    pub notes: Vec<Note>,
+}
+
+/// One run, read.
+struct Read<'a> {
+    index: usize,
+    run: &'a Run,
+    phase: Phase,
+    load: u32,
+    observed: Observed,
+}
+
+/// Judges the runs of a calibration. Runs with other names (a layout) are passed over.
+pub fn summarize(runs: &[Run], frame: &Frame) -> Summary {
+    let all: Vec<Read> = runs.iter().enumerate().filter_map(|(index, run)| Read::of(index, run)).collect();
+    let mut made = Maker { all: &all, frame, summary: Summary::default() };
+    made.small_reads();
+    made.large_reads();
+    made.writes();
+    made.cache_below();
+    made.sustained();
+    made.curves();
+    made.expectations();
+    made.summary
+}
+
+impl<'a> Read<'a> {
+    fn of(index: usize, run: &'a Run) -> Option<Read<'a>> {
+        let phase = Phase::of_run(&run.name)?;
+        let observed = Observed::of(run, run.purpose != Purpose::Exploring)?;
+        Some(Read { index, run, phase, load: phase.count(run.load), observed })
+    }
+}
+
+struct Maker<'a> {
+    all: &'a [Read<'a>],
+    frame: &'a Frame,
+    summary: Summary,
+}
+
+impl Maker<'_> {
+    fn of(&self, phase: Phase) -> impl Iterator<Item = &Read<'_>> {
+        self.all.iter().filter(move |read| read.phase == phase)
+    }
+
+    fn limit(&self, phase: Phase) -> Option<&LatencyLimit> {
+        matches!(phase, Phase::SmallReads | Phase::Mixed | Phase::EighthReads).then_some(&self.frame.limit)
+    }
+
+    fn over(&self, read: &Read) -> bool {
+        let value = self.limit(read.phase).and_then(|limit| {
+            read.observed.statistic(limit.of).map(|value| value.0 > limit.at_most.0 as f64)
+        });
+        value.unwrap_or(false)
+    }
+
+    /// The run on which a phase's figure rests: its headline point of the greatest load, else the best of the exploring ones.
+    fn best(&self, phase: Phase) -> Option<&Read<'_>> {
+        let headline = self.of(phase).filter(|r| r.run.purpose != Purpose::Exploring).max_by_key(|r| r.load);
+        let searched =
+            self.of(phase).filter(|r| r.run.purpose == Purpose::Exploring && r.load > 1 && !self.over(r));
+        let explored = || {
+            let within = self.of(phase).filter(|r| !self.over(r));
+            within.max_by(|a, b| a.observed.rate.total_cmp(&b.observed.rate)).or(self.of(phase).next())
+        };
+        match headline {
+            // Interrupted between the unloaded point and the best one.
+            Some(read) if read.load == 1 && phase == Phase::SmallReads => {
+                let better = read.observed.rate * 1.05;
+                let beaten = searched.into_iter().any(|r| r.observed.rate > better);
+                if beaten { explored() } else { Some(read) }
+            }
+            Some(read) => Some(read),
+            None => explored(),
+        }
+    }
+
+    fn bound(&self, read: &Read) -> Bound {
+        let siblings = |phase| match phase {
+            Phase::LargeOne => vec![Phase::LargeOne, Phase::LargeAll],
+            other => vec![other],
+        };
+        let tried: Vec<Tried> = siblings(read.phase)
+            .into_iter()
+            .flat_map(|phase| self.of(phase))
+            .map(|r| Tried { load: r.load, rate: r.observed.rate, over: self.over(r) })
+            .collect();
+        bound(read.phase, read.run, &read.observed, &tried, self.limit(read.phase), &self.frame.around)
+    }
+
+    /// A throughput with everything beside it. `scale`: units per operation.
+    fn throughput(&self, read: &Read, unit: Unit, scale: f64) -> Figure {
+        let half_width = read.observed.rate_half_width().map(|half| half * scale);
+        let relative = read.observed.rate_estimate.map_or(f64::INFINITY, |e| e.relative());
+        let exploring = read.run.purpose == Purpose::Exploring;
+        let converged = !exploring && relative <= self.frame.precision.half_width();
+        let note = match (exploring, converged) {
+            (true, _) => Some("rests on an exploring point: the time ran out before a longer one".to_owned()),
+            (_, true) => None,
+            (_, false) if relative.is_finite() => {
+                Some(format!("did not converge: +-{:.1} %", relative * 100.0))
+            }
+            _ => Some("did not converge: too short for an error".to_owned()),
+        };
+        Figure {
+            value: read.observed.rate * scale,
+            half_width,
+            confidence: CONFIDENCE,
+            unit,
+            converged,
+            load: Some(read.run.load),
+            latency: Some(read.observed.figures(self.limit(read.phase))),
+            bound: Some(self.bound(read)),
+            run: Some(read.index),
+            note,
+        }
+    }
+
+    fn iops(&mut self, name: FigureName, phase: Phase) {
+        if let Some(figure) = self.best(phase).map(|read| self.throughput(read, Unit::PerSecond, 1.0)) {
+            self.summary.figures.insert(name, figure);
+        }
+    }
+
+    fn mbps(&mut self, name: FigureName, phase: Phase) {
+        let figure = self.best(phase).map(|read| {
+            let each = read.observed.sum.bytes as f64 / read.observed.sum.operations.max(1) as f64;
+            self.throughput(read, Unit::MebibytesPerSecond, each / MIB as f64)
+        });
+        if let Some(figure) = figure {
+            self.summary.figures.insert(name, figure);
+        }
+    }
+
+    fn latency(&self, read: &Read) -> Figure {
+        let estimate = read.observed.mean_latency;
+        let throttled = self.throttled(read.phase) && read.observed.two_groups();
+        Figure {
+            value: read.observed.mean_ns().unwrap_or(0.0),
+            half_width: estimate.map(|e| e.half_width),
+            confidence: CONFIDENCE,
+            unit: Unit::Nanoseconds,
+            converged: estimate.is_some_and(|e| e.relative() <= self.frame.precision.half_width()),
+            load: Some(read.run.load),
+            latency: Some(read.observed.figures(self.limit(read.phase))),
+            bound: None,
+            run: Some(read.index),
+            note: throttled.then(|| {
+                "our control group lets I/Os through in bursts of 100 ms: the mean is honest, the median is not"
+                    .to_owned()
+            }),
+        }
+    }
+
+    fn throttled(&self, phase: Phase) -> bool {
+        let around = &self.frame.around;
+        match phase.writes() {
+            true => around.write_iops_limit.or(around.write_bytes_per_second_limit).is_some(),
+            false => around.read_iops_limit.or(around.read_bytes_per_second_limit).is_some(),
+        }
+    }
+
+    fn small_reads(&mut self) {
+        self.iops(FigureName::MaxIops, Phase::SmallReads);
+        self.iops(FigureName::EighthIops, Phase::EighthReads);
+        self.iops(FigureName::Iops, Phase::Mixed);
+        let latency = self.best(Phase::SmallReads).map(|read| self.latency(read));
+        let unloaded = {
+            let one = |exploring| {
+                let at_one = self.of(Phase::SmallReads).filter(|r| r.load == 1);
+                at_one.filter(|r| (r.run.purpose == Purpose::Exploring) == exploring).last()
+            };
+            one(false).or(one(true)).map(|read| self.latency(read))
+        };
+        let figures = [(FigureName::Latency, latency), (FigureName::UnloadedLatency, unloaded)];
+        for (name, figure) in figures.into_iter().filter_map(|(name, figure)| Some((name, figure?))) {
+            self.summary.figures.insert(name, figure);
+        }
+        self.eighth();
+    }
+
+    /// Is an eighth of the working set faster than all of it, by more than noise?
+    fn eighth(&mut self) {
+        let (Some(whole), Some(part)) = (self.best(Phase::SmallReads), self.best(Phase::EighthReads)) else {
+            return;
+        };
+        let (Some(all), Some(eighth)) = (whole.observed.rate_estimate, part.observed.rate_estimate) else {
+            return;
+        };
+        let compared = compare(&Measured::from(&eighth), &Measured::from(&all), CONFIDENCE);
+        if !compared.larger_than_noise || (compared.ratio - 1.0).abs() < 0.02 {
+            return;
+        }
+        let percent = (compared.ratio - 1.0) * 100.0;
+        let text = format!(
+            "an eighth of the working set gives {:.0} IOPS, {percent:+.0} % against the whole of it",
+            part.observed.rate
+        );
+        let hint = match percent > 0.0 {
+            true => {
+                "the answer depends on the size that is read: measure with --size as large as the database"
+            }
+            false => "unusual: the part at the start of the working set is slower than the rest",
+        };
+        if let Some(figure) = self.summary.figures.get_mut(&FigureName::EighthIops) {
+            figure.note = Some(text.clone());
+        }
+        self.summary.notes.push(Note { text, hint: Some(hint.to_owned()) });
+    }
+
+    fn large_reads(&mut self) {
+        self.mbps(FigureName::MaxPmbps, Phase::LargeOne);
+        self.mbps(FigureName::MaxMbps, Phase::LargeAll);
+        self.mbps(FigureName::RandomReadMbps, Phase::LargeAll);
+        self.mbps(FigureName::SequentialReadMbps, Phase::Streams);
+    }
+
+    fn writes(&mut self) {
+        self.iops(FigureName::CommitsPerSecond, Phase::CommitFdatasync);
+        self.iops(FigureName::CommitsDsync, Phase::CommitDsync);
+        self.iops(FigureName::CommitsFsync, Phase::CommitFsync);
+        self.iops(FigureName::RandomWriteIops, Phase::RandomWrites);
+        self.mbps(FigureName::SequentialWriteMbps, Phase::SequentialWrites);
+        for (name, writers) in [(FigureName::GroupCommits4, 4), (FigureName::GroupCommits16, 16)] {
+            let read = self.of(Phase::GroupCommit).filter(|r| r.load == writers).last();
+            if let Some(figure) = read.map(|read| self.throughput(read, Unit::PerSecond, 1.0)) {
+                self.summary.figures.insert(name, figure);
+            }
+        }
+        let per_commit = self.best(Phase::CommitFdatasync).and_then(|read| {
+            let commits: u64 = read.run.workers.iter().flat_map(|w| &w.counts).map(|c| c.1.operations).sum();
+            let writes = grown(read.run, "disk ", "writes")?;
+            (commits > 0).then(|| ratio(writes as f64 / commits as f64, read))
+        });
+        if let Some(figure) = per_commit {
+            self.summary.figures.insert(FigureName::DeviceWritesPerCommit, figure);
+        }
+    }
+
+    fn cache_below(&mut self) {
+        let (Some(first), Some(again)) = (self.best(Phase::SampleFirst), self.best(Phase::SampleAgain))
+        else {
+            return;
+        };
+        if let Some(share) = cached_share(&first.observed, &again.observed) {
+            let figure = ratio(share, again);
+            self.summary.figures.insert(FigureName::CachedBelow, figure);
+        }
+    }
+
+    fn sustained(&mut self) {
+        let Some(read) = self.of(Phase::Sustained).last() else { return };
+        let held = crate::sustain::judge(&read.observed);
+        let mut figure = ratio(held.share_at_end, read);
+        figure.note = held.changes.first().map(|change| change.to_string());
+        self.summary.notes.extend(held.changes.iter().map(|c| Note { text: c.to_string(), hint: None }));
+        self.summary.figures.insert(FigureName::SustainedShare, figure);
+    }
+
+    fn curves(&mut self) {
+        for phase in Phase::ALL {
+            let Some(name) = phase.curve() else { continue };
+            let mut best_of: BTreeMap<u32, &Read> = BTreeMap::new();
+            let single = (phase == Phase::GroupCommit).then(|| self.best(Phase::CommitFdatasync)).flatten();
+            for read in single.into_iter().chain(self.of(phase)) {
+                let worth = |r: &Read| r.run.purpose != Purpose::Exploring;
+                if best_of.get(&read.load).is_none_or(|held| worth(read) || !worth(held)) {
+                    best_of.insert(read.load, read);
+                }
+            }
+            if best_of.is_empty() {
                 continue;
             }
-            for (sum, counts) in slots.iter_mut().skip(shift).zip(&part.slots) {
-                sum.merge(&counts[cell]);
+            let points: Vec<CurvePoint> = best_of.values().map(|read| self.point(read, phase)).collect();
+            let knee = knee(&points, phase);
+            if let (Phase::SmallReads, Some(read)) = (phase, knee.and_then(|k| best_of.values().nth(k))) {
+                let figure = self.throughput(read, Unit::PerSecond, 1.0);
+                let figure = Figure { bound: None, note: None, ..figure };
+                self.summary.figures.insert(FigureName::KneeIops, figure);
             }
-            kept.service.iter().for_each(|latency| service.merge(latency));
-            if let Some(latency) = &kept.response {
-                response.get_or_insert_with(Latency::default).merge(latency);
+            self.summary.curves.push(Curve { name, points, knee });
+        }
+    }
+
+    fn point(&self, read: &Read, phase: Phase) -> CurvePoint {
+        CurvePoint {
+            load: phase.load(read.load),
+            iops: read.observed.rate,
+            iops_half_width: read.observed.rate_half_width(),
+            mbps: read.observed.bytes_per_second / MIB as f64,
+            latency: read.observed.figures(self.limit(phase)),
+            exploring: read.run.purpose == Purpose::Exploring,
+            run: Some(read.index),
+        }
+    }
+
+    fn expectations(&mut self) {
+        let Expect { iops, mbps } = self.frame.expect;
+        for (name, label, wanted) in
+            [(FigureName::MaxIops, "max_iops", iops), (FigureName::MaxMbps, "max_mbps", mbps)]
+        {
+            let (Some(wanted), Some(figure)) = (wanted, self.summary.figures.get(&name)) else { continue };
+            if let Some(text) = shortfall(label, figure, wanted) {
+                let hint = figure.bound.as_ref().map(|b| format!("what bounds it: {}", b.because));
+                self.summary.notes.push(Note { text, hint });
             }
         }
     }
-    let all = run.workers.iter().flat_map(|worker| &worker.counts);
-    let errors = all.filter(|(verb, _)| wanted(*verb)).map(|(_, counts)| u64::from(counts.errors)).sum();
-    Seen { slots, slot: Nanos(slot), service, response, errors }
 }
 
-fn batches(slots: &[Counts], of: impl Fn(&Counts) -> Slot) -> Option<Estimate> {
-    let mut means = BatchMeans::new();
-    slots.iter().for_each(|counts| means.push(of(counts)));
-    means.estimate(CONFIDENCE)
+/// What is missing to what the user expected, in a sentence; `None` when the expectation lies in the interval or below.
+pub fn shortfall(label: &str, figure: &Figure, wanted: f64) -> Option<String> {
+    let high = figure.value + figure.half_width.unwrap_or(0.0);
+    (high < wanted).then(|| {
+        let missing = 100.0 * (1.0 - figure.value / wanted);
+        format!("{label} = {:.0} is {missing:.0} % short of the {wanted:.0} expected", figure.value)
+    })
 }
 
-impl Seen {
-    /// Whole slots in seconds.
-    pub fn seconds(&self) -> f64 {
-        self.slots.len() as f64 * self.slot.seconds()
-    }
-
-    /// All counters of the whole slots.
-    pub fn total(&self) -> Counts {
-        self.slots.iter().fold(Counts::default(), |mut sum, counts| {
-            sum.merge(counts);
-            sum
-        })
-    }
-
-    fn rate(&self, of: impl Fn(&Counts) -> f64) -> (f64, Option<f64>) {
-        let seconds = self.slot.seconds();
-        let total: f64 = self.slots.iter().map(&of).sum();
-        let mean = if self.slots.is_empty() { 0.0 } else { total / self.seconds() };
-        let estimate = batches(&self.slots, |counts| Slot::of(of(counts) / seconds));
-        (mean, estimate.map(|e| e.half_width))
-    }
-
-    /// Operations per second, and half the width of its interval.
-    pub fn iops(&self) -> (f64, Option<f64>) {
-        self.rate(|counts| counts.operations as f64)
-    }
-
-    /// 2^20 bytes per second, and half the width of its interval.
-    pub fn mbps(&self) -> (f64, Option<f64>) {
-        self.rate(|counts| counts.bytes as f64 / MIB as f64)
-    }
-
-    /// Mean service time, ns, with its error: a ratio of sums.
-    pub fn mean_latency(&self) -> Option<Estimate> {
-        batches(&self.slots, |counts| Slot {
-            numerator: counts.latency_sum_ns as f64,
-            denominator: counts.operations as f64,
-        })
-    }
-
-    /// Service times as they are shown.
-    pub fn latency(&self, limit: Option<Nanos>) -> LatencyFigures {
-        latency_figures(&self.service, self.mean_latency(), limit)
-    }
-
-    /// The value of the statistic that a limit bounds, ns.
-    pub fn statistic(&self, of: fathom_spec::Statistic) -> Option<f64> {
-        match of {
-            fathom_spec::Statistic::Mean => self.service.mean_ns(),
-            fathom_spec::Statistic::Quantile(q) => self.service.quantile_ns(q.0).map(|ns| ns as f64),
-        }
-    }
+/// The share of a sample's I/Os that a cache answered when it was read again: those under half the first touch's median,
+/// less the share that was that fast at first touch already, of what was not.
+pub fn cached_share(first: &Observed, again: &Observed) -> Option<f64> {
+    let half = first.latency.quantile_ns(0.5)? / 2;
+    let fast = |observed: &Observed| observed.share_over(half).map(|over| 1.0 - over);
+    let (before, after) = (fast(first)?, fast(again)?);
+    (before < 1.0).then(|| ((after - before) / (1.0 - before)).clamp(0.0, 1.0))
 }
 
-/// Latencies as they are shown. The mean's error also says how many independent samples the I/Os are worth.
-pub fn latency_figures(latency: &Latency, mean: Option<Estimate>, limit: Option<Nanos>) -> LatencyFigures {
-    let count = latency.count as f64;
-    let variance = latency.deviation_ns().map_or(0.0, |deviation| deviation * deviation);
-    let effective = match &mean {
-        Some(estimate) if variance > 0.0 => {
-            effective_n_from_variances(count, variance, estimate).clamp(1.0, count.max(1.0))
-        }
-        _ => count,
-    };
-    let percentiles = PERCENTILES
+/// The point where throughput stops paying for latency: greatest power (throughput over latency).
+fn knee(points: &[CurvePoint], phase: Phase) -> Option<usize> {
+    let points: Vec<Point> = points
         .iter()
-        .map(|&quantile| match percentile_supported(quantile, effective) {
-            Ok(()) => Percentile { quantile, value_ns: latency.quantile_ns(quantile), why: None },
-            Err(few) => Percentile { quantile, value_ns: None, why: Some(few.to_string()) },
+        .map(|p| Point {
+            load: f64::from(phase.count(p.load)),
+            throughput: p.iops,
+            latency: p.latency.mean_ns,
         })
         .collect();
-    let over_limit =
-        limit.zip(latency.bins.as_ref()).map(|(limit, bins)| bins.above(limit.0) as f64 / count.max(1.0));
-    LatencyFigures {
-        mean_ns: latency.mean_ns().unwrap_or(0.0),
-        mean_half_width_ns: mean.map(|estimate| estimate.half_width),
-        percentiles,
-        max_ns: latency.max_ns,
-        min_ns: if latency.count == 0 { 0 } else { latency.min_ns },
-        count: latency.count,
-        effective,
-        over_limit,
-    }
+    power_knee(&points)
 }
 
-/// What a figure is made of.
-#[derive(Clone, Copy, Debug)]
-pub struct Wanted {
-    /// Its unit.
-    pub unit: Unit,
-    /// The relative half width that was asked for.
-    pub precision: f64,
-    /// The latency that is tolerated.
-    pub limit: Option<Nanos>,
-}
-
-/// A figure of a run: operations or bytes per second, by the unit, or the mean latency.
-pub fn figure(run: &Run, index: usize, seen: &Seen, wanted: Wanted) -> Figure {
-    let latency = seen.latency(wanted.limit);
-    let (value, half_width) = match wanted.unit {
-        Unit::PerSecond => seen.iops(),
-        Unit::MebibytesPerSecond => seen.mbps(),
-        Unit::Nanoseconds | Unit::Ratio => (latency.mean_ns, latency.mean_half_width_ns),
-    };
-    Figure {
-        value,
-        half_width,
-        confidence: CONFIDENCE,
-        unit: wanted.unit,
-        converged: half_width.is_some_and(|h| h <= wanted.precision * value),
-        load: Some(run.load),
-        latency: Some(latency),
-        bound: None,
-        run: Some(index),
-        note: None,
-    }
-}
-
-/// A plain number as a figure, without an error.
-pub fn plain(value: f64, unit: Unit, note: Option<String>) -> Figure {
+fn ratio(value: f64, read: &Read) -> Figure {
     Figure {
         value,
         half_width: None,
         confidence: CONFIDENCE,
-        unit,
+        unit: Unit::Ratio,
         converged: true,
-        load: None,
+        load: Some(read.run.load),
         latency: None,
         bound: None,
-        run: None,
-        note,
+        run: Some(read.index),
+        note: None,
     }
 }
 
-/// The curve of all runs that `wanted` chooses: one point a load, the best-founded run of each.
-pub fn curve(
-    name: CurveName,
-    runs: &[(usize, &Run)],
-    limit: Option<Nanos>,
-    load_of: impl Fn(Load) -> u32,
-) -> Curve {
-    let mut points: Vec<CurvePoint> = Vec::new();
-    for (index, run) in runs {
-        let seen = seen(run, |_| true);
-        let (iops, iops_half_width) = seen.iops();
-        let point = CurvePoint {
-            load: run.load,
-            iops,
-            iops_half_width,
-            mbps: seen.mbps().0,
-            latency: seen.latency(limit),
-            exploring: run.purpose == Purpose::Exploring,
-            run: Some(*index),
-        };
-        match points.iter_mut().find(|p| p.load == point.load) {
-            Some(old) if old.exploring || !point.exploring => *old = point,
-            Some(_) => {}
-            None => points.push(point),
-        }
-    }
-    points.sort_by_key(|point| load_of(point.load));
-    let knee_points: Vec<Point> = points
-        .iter()
-        .map(|p| Point { load: f64::from(load_of(p.load)), throughput: p.iops, latency: p.latency.mean_ns })
-        .collect();
-    let knee = power_knee(&knee_points);
-    Curve { name, points, knee }
+/// The three lines of CALIBRATE_IO, to be grepped; whole numbers but for the latency in ms. `-` where there is none.
+pub fn oracle_lines(summary: &BTreeMap<FigureName, Figure>) -> [String; 3] {
+    let value = |name| summary.get(&name).map(|figure: &Figure| figure.value);
+    let whole = |name| value(name).map_or("-".to_owned(), |v| format!("{v:.0}"));
+    let latency = value(FigureName::Latency).map_or("-".to_owned(), |ns| format!("{:.3}", ns / 1e6));
+    [
+        format!("max_iops = {}", whole(FigureName::MaxIops)),
+        format!("latency  = {latency}"),
+        format!("max_mbps = {}", whole(FigureName::MaxMbps)),
+    ]
 }
 
-/// How much of a kind of operation a disk counted between a run's first sample and its last.
-pub fn counted(run: &Run, of: &str, name: &str) -> Option<u64> {
-    let mut values = run.samples.iter().filter(|s| s.of == of && s.name == name).map(|s| s.value);
-    let first = values.next()?;
-    values.next_back()?.checked_sub(first)
+/// Host or storage? The white paper's question, answered from what bounds the figures.
+pub fn host_or_storage(summary: &BTreeMap<FigureName, Figure>, verdict: VerdictState) -> Option<String> {
+    use fathom_record::BoundBy::*;
+    let by = summary.get(&FigureName::MaxIops)?.bound.as_ref()?.by;
+    let answer = match by {
+        Device => "the storage bounds small reads",
+        HostCpu => "this host's CPUs bound small reads, the storage could give more",
+        Link => "the link between host and storage bounds small reads",
+        Cgroup => "this host's own limit bounds small reads, the storage could give more",
+        Queue => "the number of requests bounds small reads, the storage could give more",
+        LatencyLimit => "the tolerated latency bounds small reads, the storage could give more",
+        Others => "other users of the disk bound small reads",
+        Unknown => return None,
+    };
+    (verdict != VerdictState::NotBelievable).then(|| answer.to_owned())
 }
 
-/// The disks that were sampled in a run.
-pub fn sampled_disks(run: &Run) -> Vec<String> {
-    let mut disks: Vec<String> =
-        run.samples.iter().filter(|s| s.of.starts_with("disk ")).map(|s| s.of.clone()).collect();
-    disks.sort();
-    disks.dedup();
-    disks
+/// The load at which a figure stands, as one number.
+pub fn load_of(figure: &Figure) -> Option<u32> {
+    figure.load.map(|Load { small, large }| small.max(large))
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,19 +1,33 @@
 //! Which measurement next, and what they mean. No engine, no clock, no randomness but a passed seed.
 //!
-//! | module | holds |
+//! A calibration is a conversation: [`schedule::Calibration`] says which plan to run and when it may stop, whoever
+//! owns an `Execute` runs it and tells what was seen, and in the end [`figures`] and [`verdict`] judge all that was
+//! seen. Judging needs only the stored runs, so an old record can be judged again by a better formula.
+//!
+//! | module | knows |
 //! |---|---|
-//! | [`search`] | the best load within a latency limit, as ask and tell |
-//! | [`load`] | from a load to a plan |
-//! | [`schedule`] | the phases of a calibration and their time |
-//! | [`stopper`] | ends a run when its error is small enough |
-//! | [`figures`] | from runs to figures |
-//! | [`summary`] | all figures and curves of a calibration, and what bounds each |
-//! | [`evidence`] | whether they can be believed |
+//! | [`search`] | which load to try next; loads are numbers and nothing else |
+//! | [`phase`] | the phases of a calibration, their names and their shares of the time |
+//! | [`plan`] | how a load of a phase becomes a [`fathom_spec::Plan`] |
+//! | [`stopper`] | when a running measurement is precise enough |
+//! | [`schedule`] | which phase and which point next, within the budget |
+//! | [`observe`] | what one run says, in numbers with errors |
+//! | [`figures`] | what all runs say together: the record's figures and curves |
+//! | [`bound`] | what keeps a figure from being more |
+//! | [`verdict`] | whether the figures can be believed |
+//! | [`sustain`] | when a held load changed |
+//! | [`described`] | what one load that the user described has shown |
 
-pub mod evidence;
+pub mod bound;
+pub mod described;
 pub mod figures;
-pub mod load;
+#[cfg(test)]
+mod model;
+pub mod observe;
+pub mod phase;
+pub mod plan;
 pub mod schedule;
 pub mod search;
 pub mod stopper;
-pub mod summary;
+pub mod sustain;
+pub mod verdict;

@@ -1,305 +1,444 @@
-//! Which measurement next: the phases of a calibration, their searches, and the time that each may take.
-//!
-//! A function of what was seen: it is told each run and answers the next step. 40 % of the budget goes to small
-//! reads, 20 % to large ones, 40 % to writes; without writes the reads have it all.
+//! Which phase and which point next, within the budget of time. Knows no clock: whoever runs the plans tells how much
+//! time was spent.
 
-use crate::figures::seen;
-use crate::load::{Ground, Kind, SLOT, name};
-use crate::search::{Ask, LoadSearch, Seen};
-use fathom_record::{Load, Purpose, Run};
-use fathom_spec::{Bytes, LatencyLimit, Nanos, Plan, SyncKind};
+use crate::observe::Observed;
+use crate::phase::{Phase, Precision};
+use crate::plan::{Length, Planner};
+use crate::search::{Ask, Found, LoadSearch, Seen};
+use crate::stopper::Rule;
+use fathom_record::{Load, Note, Purpose, Run};
+use fathom_spec::{LatencyLimit, Nanos, Plan, Statistic};
+use std::collections::BTreeMap;
 
 /// What is asked of a calibration.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Request {
-    /// Where and how.
-    pub ground: Ground,
-    /// Bytes of small I/Os.
-    pub block: Bytes,
-    /// Bytes of large I/Os.
-    pub large: Bytes,
-    /// The latency that is tolerated.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Question {
+    /// The most latency tolerated for small I/Os.
     pub limit: LatencyLimit,
-    /// Time for measuring.
-    pub budget: Nanos,
-    /// Relative half width of the headline figures.
-    pub precision: f64,
-    /// Percent of reads among the small I/Os.
-    pub read_percent: u8,
-    /// Where the search looks first.
-    pub first: u32,
-    /// The greatest number of outstanding I/Os.
-    pub most: u32,
+    /// Number of disks: the first step of the search.
+    pub disks: u32,
+    /// The greatest number of small I/Os outstanding.
+    pub small_most: u32,
+    /// The greatest number of large I/Os outstanding; each needs a buffer of its size.
+    pub large_most: u32,
+    /// Time for the measuring, before `precision` stretches it.
+    pub time: Nanos,
+    /// How precise the headline points shall be.
+    pub precision: Precision,
+    /// Only read?
+    pub read_only: bool,
+    /// Also search on a mix of small reads and writes?
+    pub mixed: bool,
 }
 
-/// The next thing to do.
+impl Question {
+    /// What the measuring may take in all.
+    pub fn budget(&self) -> Nanos {
+        Nanos((self.time.0 as f64 * self.precision.stretch()) as u64)
+    }
+
+    /// By how much the precision lengthens the budget, in a sentence; `None` when it does not.
+    pub fn stretched(&self) -> Option<String> {
+        (self.precision.stretch() > 1.0).then(|| {
+            format!(
+                "+-{:.0} % needs more time: the budget is {} instead of {}",
+                self.precision.half_width() * 100.0,
+                self.budget(),
+                self.time
+            )
+        })
+    }
+
+    /// How long an exploring point is: 1 s for budgets of a minute, never under 250 ms or over 3 s.
+    fn point(&self) -> Nanos {
+        Nanos((self.time.0 / 60).clamp(250_000_000, 3_000_000_000))
+    }
+}
+
+/// One run to be made.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Step {
-    /// What is run.
-    pub plan: Plan,
-    /// What it is called.
+pub struct Job {
+    /// Of which phase.
+    pub phase: Phase,
+    /// The run's name, by which it is known again when runs are judged.
     pub name: String,
     /// What it is worth.
     pub purpose: Purpose,
     /// The load.
     pub load: Load,
-    /// Its kind.
-    pub kind: Kind,
-    /// It may end when the error is this small, relative; `None`: not before its time.
-    pub half_width: Option<f64>,
-    /// The most it takes.
-    pub length: Nanos,
+    /// What to do.
+    pub plan: Plan,
+    /// When it may stop; a `stopper::Until` of this is the run's `Control`.
+    pub rule: Rule,
 }
 
-/// One part of a calibration.
+/// What to do next.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Step {
+    /// Run this and tell.
+    Run(Box<Job>),
+    /// Nothing more.
+    Done,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Part {
-    /// Look for the best load.
-    Search(Kind),
-    /// Measure a kind at the best load found for another, well.
-    Best(Kind, Kind),
-    /// Measure a kind at a given load, well.
-    At(Kind, u32),
-    /// The same sample twice.
-    Twice,
+enum Kind {
+    Search,
+    /// The point that a figure rests on: a given load, or the one that the search of this phase found.
+    Point(Option<u32>),
+    /// At the load that another phase found.
+    At(Phase),
 }
 
-/// A calibration on its way.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    phase: Phase,
+    kind: Kind,
+    /// Share of the whole time, of 100.
+    share: f64,
+    /// Time that is left over stays within a group as long as it can.
+    group: u8,
+}
+
+const fn entry(group: u8, share: f64, phase: Phase, kind: Kind) -> Entry {
+    Entry { phase, kind, share, group }
+}
+
+/// 40 % small reads, 20 % large reads, 40 % writes. A search is allotted what a hard one needs; most leave half of it
+/// to the points on which figures rest.
+const ENTRIES: [Entry; 22] = [
+    entry(0, 29.0, Phase::SmallReads, Kind::Search),
+    entry(0, 3.0, Phase::SmallReads, Kind::Point(Some(1))),
+    entry(0, 6.0, Phase::SmallReads, Kind::Point(None)),
+    entry(0, 2.0, Phase::EighthReads, Kind::At(Phase::SmallReads)),
+    entry(1, 16.0, Phase::Mixed, Kind::Search),
+    entry(1, 9.0, Phase::Mixed, Kind::Point(None)),
+    entry(2, 6.5, Phase::LargeAll, Kind::Search),
+    entry(2, 2.5, Phase::LargeAll, Kind::Point(None)),
+    entry(2, 2.0, Phase::LargeOne, Kind::At(Phase::LargeAll)),
+    entry(2, 5.0, Phase::Streams, Kind::Search),
+    entry(2, 2.0, Phase::Streams, Kind::Point(None)),
+    entry(2, 1.0, Phase::SampleFirst, Kind::At(Phase::SmallReads)),
+    entry(2, 1.0, Phase::SampleAgain, Kind::At(Phase::SmallReads)),
+    entry(3, 4.0, Phase::CommitFdatasync, Kind::Point(Some(1))),
+    entry(3, 4.0, Phase::CommitDsync, Kind::Point(Some(1))),
+    entry(3, 4.0, Phase::CommitFsync, Kind::Point(Some(1))),
+    entry(3, 4.0, Phase::GroupCommit, Kind::Point(Some(4))),
+    entry(3, 4.0, Phase::GroupCommit, Kind::Point(Some(16))),
+    entry(3, 12.0, Phase::RandomWrites, Kind::Search),
+    entry(3, 8.0, Phase::RandomWrites, Kind::Point(None)),
+    entry(3, 4.0, Phase::SequentialWrites, Kind::Search),
+    entry(3, 4.0, Phase::SequentialWrites, Kind::Point(None)),
+];
+
+struct Pending {
+    phase: Phase,
+    kind: Kind,
+    load: u32,
+    began: Nanos,
+    /// Its length if nothing ends it early.
+    planned: Nanos,
+}
+
+/// A whole calibration, as a conversation: ask for the next step, run it, tell.
 pub struct Calibration {
-    request: Request,
-    /// Parts with their share of the budget.
-    parts: Vec<(Part, f64)>,
-    part: usize,
-    /// Time used, in all and in this part.
-    used: Nanos,
-    used_here: Nanos,
-    points: Vec<(Kind, Seen)>,
-    /// Points of the part at hand.
-    here: usize,
-    log_start: u64,
-    last: Option<(Kind, u32)>,
-    sampled: u64,
+    question: Question,
+    planner: Planner,
+    entries: Vec<Entry>,
+    at: usize,
+    seen: BTreeMap<Phase, Vec<Seen>>,
+    pending: Option<Pending>,
+    search: Option<LoadSearch>,
+    allotted: Option<Nanos>,
+    spent: Nanos,
+    /// What a run costs beside its own length: opening, the last I/Os, closing. The largest seen.
+    overhead: Nanos,
+    number: u64,
+    skipped: Vec<(Phase, &'static str)>,
 }
 
-/// Points of a search are this long at least: shorter ones see the device's start.
-const POINT_LEAST: Nanos = Nanos::from_millis(1000);
-/// Of the budget this much is kept for what is not measuring: opening, draining, saving.
-const RESERVE: f64 = 0.06;
+/// What a run is expected to cost beside its length before one was seen.
+const OVERHEAD_GUESS: Nanos = Nanos::from_millis(60);
 
 impl Calibration {
-    /// The parts of a request, nothing measured yet.
-    pub fn new(request: Request) -> Self {
-        let small = Kind::Small { read_percent: request.read_percent };
-        let reads = [
-            (Part::Search(small), 0.20),
-            (Part::At(small, 1), 0.05),
-            (Part::Best(small, small), 0.09),
-            (Part::Best(Kind::Eighth, small), 0.05),
-            (Part::Twice, 0.02),
-            (Part::Search(Kind::LargeByOne), 0.05),
-            (Part::Best(Kind::LargeByOne, Kind::LargeByOne), 0.025),
-            (Part::Search(Kind::LargeByMany), 0.05),
-            (Part::Best(Kind::LargeByMany, Kind::LargeByMany), 0.025),
-            (Part::Search(Kind::Streams), 0.04),
-            (Part::Best(Kind::Streams, Kind::Streams), 0.02),
-        ];
-        let commit = Kind::Commits(SyncKind::Fdatasync);
-        let writes = [
-            (Part::At(commit, 1), 0.07),
-            (Part::At(Kind::Commits(SyncKind::None), 1), 0.04),
-            (Part::At(Kind::Commits(SyncKind::Fsync), 1), 0.04),
-            (Part::At(commit, 4), 0.03),
-            (Part::At(commit, 16), 0.03),
-            (Part::Search(Kind::SmallWrites), 0.07),
-            (Part::Best(Kind::SmallWrites, Kind::SmallWrites), 0.06),
-            (Part::Search(Kind::LargeWrites), 0.03),
-            (Part::Best(Kind::LargeWrites, Kind::LargeWrites), 0.03),
-        ];
-        let mut parts = reads.to_vec();
-        if request.ground.writable {
-            parts.extend(writes);
-        }
-        let sum: f64 = parts.iter().map(|part| part.1).sum();
-        parts.iter_mut().for_each(|part| part.1 /= sum);
+    /// A calibration that has not begun.
+    pub fn new(question: Question, planner: Planner) -> Self {
+        let wanted = |e: &Entry| {
+            planner.can(e.phase)
+                && !(question.read_only && e.phase.writes())
+                && (question.mixed || e.phase != Phase::Mixed)
+        };
+        let entries: Vec<Entry> = ENTRIES.iter().copied().filter(wanted).collect();
         Calibration {
-            request,
-            parts,
-            part: 0,
-            used: Nanos(0),
-            used_here: Nanos(0),
-            points: Vec::new(),
-            here: 0,
-            log_start: 0,
-            last: None,
-            sampled: 0,
+            question,
+            planner,
+            entries,
+            at: 0,
+            seen: BTreeMap::new(),
+            pending: None,
+            search: None,
+            allotted: None,
+            spent: Nanos(0),
+            overhead: OVERHEAD_GUESS,
+            number: 0,
+            skipped: Vec::new(),
         }
     }
 
-    /// What was asked.
-    pub fn request(&self) -> &Request {
-        &self.request
-    }
-
-    /// How much of the budget is used, 0 to 1.
-    pub fn share(&self) -> f64 {
-        (self.used.0 as f64 / self.request.budget.0.max(1) as f64).min(1.0)
-    }
-
-    /// The parts with their shares of the budget, for people.
-    pub fn outline(&self) -> Vec<(String, Nanos)> {
-        let budget = self.request.budget.0 as f64;
-        let line = |(part, share): &(Part, f64)| {
-            let what = match part {
-                Part::Search(kind) => format!("{}: search for the best load", name(*kind)),
-                Part::Best(kind, of) if kind == of => format!("{} at the best load", name(*kind)),
-                Part::Best(kind, of) => format!("{} at the best load of {}", name(*kind), name(*of)),
-                Part::At(kind, load) => format!("{} at a load of {load}", name(*kind)),
-                Part::Twice => "a sample, and the same again".to_owned(),
+    /// What comes next. `spent` is the time since the measuring began (in a simulated world, on its clock), `last` the
+    /// run of the step before, `None` at the beginning or where that step could not be run.
+    pub fn next(&mut self, spent: Nanos, last: Option<&Run>) -> Step {
+        self.spent = spent;
+        self.take(last);
+        while let Some(entry) = self.entries.get(self.at).copied() {
+            let allotted = *self.allotted.get_or_insert(self.allot());
+            let job = match entry.kind {
+                Kind::Search => self.explore(entry, allotted),
+                Kind::Point(_) | Kind::At(_) => self.headline(entry, allotted),
             };
-            (what, Nanos((budget * share) as u64))
-        };
-        self.parts.iter().map(line).collect()
-    }
-
-    /// Tells what the last step has shown.
-    pub fn tell(&mut self, run: &Run) {
-        let Some((kind, load)) = self.last.take() else { return };
-        let took = Nanos(run.length_ns);
-        (self.used.0, self.used_here.0) = (self.used.0 + took.0, self.used_here.0 + took.0);
-        let seen = seen(run, |_| true);
-        if let Kind::Commits(_) = kind {
-            let most = run.workers.iter().flat_map(|w| &w.counts).map(|(_, c)| c.bytes).max().unwrap_or(0);
-            self.log_start += most.next_multiple_of(4096);
+            match job {
+                Some(job) => return Step::Run(Box::new(job)),
+                None => self.advance(),
+            }
         }
-        if let Kind::Sample { operations: 0 } = kind {
-            self.sampled = run.workers.iter().flat_map(|w| &w.counts).map(|(_, c)| c.operations).sum();
+        Step::Done
+    }
+
+    /// The share of the budget that is spent, 0 to 1, for a progress bar.
+    pub fn progress(&self) -> f64 {
+        (self.spent.0 as f64 / self.question.budget().0.max(1) as f64).min(1.0)
+    }
+
+    /// What was not measured and why, for the record's notes.
+    pub fn notes(&self) -> Vec<Note> {
+        let mut notes: Vec<Note> = Vec::new();
+        for (phase, why) in &self.skipped {
+            let text = format!("not measured: {}: {why}", phase.title());
+            if notes.iter().all(|note| note.text != text) {
+                notes.push(Note { text, hint: Some("give it more time with --time".into()) });
+            }
         }
-        let bytes = matches!(kind, Kind::LargeByOne | Kind::LargeByMany | Kind::Streams | Kind::LargeWrites);
-        let (rate, half_width) = if bytes { seen.mbps() } else { seen.iops() };
-        let point = Seen {
-            load,
-            at_seconds: run.began_ns as f64 / 1e9,
-            rate,
-            rate_half_width: half_width.unwrap_or(rate),
-            latency_ns: seen.statistic(self.request.limit.of),
-            latency_half_width_ns: seen.mean_latency().map_or(0.0, |estimate| estimate.half_width),
+        notes
+    }
+
+    /// The answer of a phase's search so far.
+    pub fn found(&self, phase: Phase) -> Option<Found> {
+        self.seen.get(&phase).and_then(|seen| self.search_of(phase, usize::MAX).found(seen))
+    }
+
+    /// The phases and their shares of the time, one a line, for `--dry-run`.
+    pub fn describe(&self) -> Vec<String> {
+        let total: f64 = self.entries.iter().map(|e| e.share).sum();
+        let budget = self.question.budget();
+        let line = |e: &Entry| {
+            let time = Nanos((budget.0 as f64 * e.share / total) as u64 / 1_000_000 * 1_000_000);
+            let what = match e.kind {
+                Kind::Search => format!("search the best load, points of {}", self.question.point()),
+                Kind::Point(Some(load)) => format!("{load} {}", e.phase.unit()),
+                Kind::Point(None) => {
+                    format!("the best load, to +-{:.0} %", self.question.precision.half_width() * 100.0)
+                }
+                Kind::At(phase) => format!("at the best load of {}", phase.title()),
+            };
+            format!("{}: {what}, about {time}", e.phase.title())
         };
-        self.points.push((kind, point));
-        self.here += 1;
+        self.entries.iter().map(line).collect()
     }
 
-    /// The best load found for a kind so far, and why not more.
-    pub fn best(&self, kind: Kind) -> Option<crate::search::Found> {
-        let share = self.parts.iter().find(|part| part.0 == Part::Search(kind))?.1;
-        let search = self.search(kind, share);
-        search.found(&self.seen_of(kind))
+    fn take(&mut self, last: Option<&Run>) {
+        let Some(pending) = self.pending.take() else { return };
+        if !matches!(pending.kind, Kind::Search) {
+            self.advance();
+        }
+        let Some(run) = last else {
+            if matches!(pending.kind, Kind::Search) {
+                self.skipped.push((pending.phase, "its plan could not be run"));
+                self.advance();
+            }
+            return;
+        };
+        let took = self.spent.0.saturating_sub(pending.began.0);
+        let beside = took.saturating_sub(run.length_ns.min(pending.planned.0));
+        self.overhead = self.overhead.max(Nanos(beside));
+        let at_seconds = (pending.began.0 + took / 2) as f64 / 1e9;
+        // A headline point is longer than the others and would count as one more look at its load; it does not, so
+        // that the answer stays the search's.
+        if matches!(pending.kind, Kind::Search) {
+            let statistic = self.statistic(pending.phase);
+            let seen = match Observed::of(run, false) {
+                Some(observed) => observed.seen(pending.load, at_seconds, statistic),
+                None => nothing(pending.load, at_seconds),
+            };
+            self.seen.entry(pending.phase).or_default().push(seen);
+        }
     }
 
-    fn seen_of(&self, kind: Kind) -> Vec<Seen> {
-        self.points.iter().filter(|point| point.0 == kind).map(|point| point.1).collect()
+    fn statistic(&self, phase: Phase) -> Statistic {
+        match phase {
+            Phase::SmallReads | Phase::Mixed => self.question.limit.of,
+            _ => Statistic::Mean,
+        }
     }
 
-    fn part_length(&self, share: f64) -> Nanos {
-        Nanos((self.request.budget.0 as f64 * (1.0 - RESERVE) * share) as u64)
+    fn advance(&mut self) {
+        self.at += 1;
+        self.search = None;
+        self.allotted = None;
     }
 
-    fn search(&self, kind: Kind, share: f64) -> LoadSearch {
-        let small = matches!(kind, Kind::Small { .. });
-        let length = self.part_length(share);
-        let point = Nanos((length.0 / 12).clamp(POINT_LEAST.0, 10 * POINT_LEAST.0) / SLOT.0 * SLOT.0);
+    /// Time for the entry at hand: what is left of its group, by share. What a group leaves over goes to the next.
+    fn allot(&self) -> Nanos {
+        let left = self.question.budget().0.saturating_sub(self.spent.0) as f64;
+        let rest = &self.entries[self.at..];
+        let share = |group: Option<u8>| -> f64 {
+            rest.iter().filter(|e| group.is_none_or(|g| g == e.group)).map(|e| e.share).sum()
+        };
+        let group = rest[0].group;
+        let of_group = left * share(Some(group)) / share(None);
+        Nanos((of_group * rest[0].share / share(Some(group))) as u64)
+    }
+
+    fn before(&self) -> Nanos {
+        let slots = (self.question.point().0 / 8 / self.planner.slot.0.max(1)).clamp(2, 4);
+        Nanos(self.planner.slot.0 * slots)
+    }
+
+    /// What one run costs beside its window.
+    fn beside(&self) -> u64 {
+        self.before().0 + self.planner.slot.0 * 2 + self.overhead.0 * 5 / 4
+    }
+
+    /// The longest window that still fits the budget; `None` when not even the shortest does.
+    fn fitting(&self, wanted: u64, least: u64) -> Option<Nanos> {
+        let left = self.question.budget().0.saturating_sub(self.spent.0);
+        let most = left.checked_sub(self.beside())?;
+        let length = wanted.max(least).min(most);
+        (length >= least).then(|| self.planner.whole_slots(Nanos(length)))
+    }
+
+    fn search_of(&self, phase: Phase, points_most: usize) -> LoadSearch {
+        let most = match phase {
+            Phase::Streams => self.question.large_most.min(16),
+            _ if phase.is_large() => self.question.large_most,
+            _ => self.question.small_most,
+        };
+        let found = |phase: Phase| {
+            let (seen, search) = (self.seen.get(&phase)?, self.search_of(phase, usize::MAX));
+            search.found(seen).map(|found| found.load)
+        };
+        let first = match phase {
+            Phase::SmallReads | Phase::Mixed => self.question.disks,
+            Phase::SequentialWrites => 4,
+            Phase::LargeAll => found(Phase::SmallReads).unwrap_or(4).min(16),
+            Phase::RandomWrites => found(Phase::SmallReads).unwrap_or(4).min(16),
+            _ => 1,
+        };
+        let limit =
+            matches!(phase, Phase::SmallReads | Phase::Mixed).then_some(self.question.limit.at_most.0 as f64);
         LoadSearch {
-            most: match kind {
-                Kind::Streams => 16,
-                Kind::LargeByOne | Kind::LargeByMany | Kind::LargeWrites => self.request.most.min(64),
-                _ => self.request.most,
-            },
-            first: if small { self.request.first } else { 1 },
-            limit_ns: small.then_some(self.request.limit.at_most.0 as f64),
-            point,
-            points_most: (length.0 / point.0.max(1)).clamp(1, 40) as usize,
-            refine: small,
+            most: most.max(1),
+            first: first.max(1),
+            limit_ns: limit,
+            point: self.planner.whole_slots(self.question.point()),
+            points_most,
+            refine: matches!(phase, Phase::SmallReads | Phase::Mixed)
+                || (8..usize::MAX).contains(&points_most),
         }
     }
 
-    /// What to do next; `None` when all is done or the time is up.
-    pub fn ask(&mut self) -> Option<Step> {
-        loop {
-            let (part, share) = *self.parts.get(self.part)?;
-            let left = Nanos(self.request.budget.0.saturating_sub(self.used.0));
-            if left.0 < 3 * SLOT.0 {
-                return None;
+    fn explore(&mut self, entry: Entry, allotted: Nanos) -> Option<Job> {
+        let search = match self.search {
+            Some(search) => search,
+            None => self.begin_search(entry.phase, allotted)?,
+        };
+        self.search = Some(search);
+        let seen = self.seen.get(&entry.phase).map_or(&[][..], |seen| seen);
+        let Ask::Measure { load, at_least, half_width, .. } = search.next(seen) else { return None };
+        let length = self.fitting(at_least.0, at_least.0)?;
+        Some(self.job(entry, load, length, length, half_width))
+    }
+
+    fn begin_search(&mut self, phase: Phase, allotted: Nanos) -> Option<LoadSearch> {
+        let point = self.planner.whole_slots(self.question.point());
+        let points = (allotted.0 / (point.0 + self.beside())).max(1) as usize;
+        if self.fitting(point.0, point.0).is_none() {
+            self.skipped.push((phase, "no time was left"));
+            return None;
+        }
+        Some(self.search_of(phase, points))
+    }
+
+    fn headline(&mut self, entry: Entry, allotted: Nanos) -> Option<Job> {
+        let load = match entry.kind {
+            Kind::Point(Some(load)) => load,
+            Kind::Point(None) => self.found(entry.phase)?.load,
+            Kind::At(phase) => self.found(phase)?.load,
+            Kind::Search => return None,
+        };
+        // The best load is 1: the unloaded point is that one, and the better for having the time of both.
+        let unloaded = entry.phase == Phase::SmallReads && entry.kind == Kind::Point(Some(1));
+        if unloaded && self.found(Phase::SmallReads).is_some_and(|found| found.load == 1) {
+            return None;
+        }
+        let least = self.question.point().0;
+        let wanted = allotted.0.saturating_sub(self.beside());
+        let Some(length) = self.fitting(wanted, least) else {
+            self.skipped.push((entry.phase, "no time was left"));
+            return None;
+        };
+        let at_least = Nanos((length.0 / 2).max(least.min(length.0)));
+        let half_width = self.question.precision.half_width();
+        Some(self.job(entry, load, at_least, length, half_width))
+    }
+
+    fn job(&mut self, entry: Entry, load: u32, at_least: Nanos, at_most: Nanos, half_width: f64) -> Job {
+        let before = self.before();
+        self.number += 1;
+        let (length, number, total) = match entry.phase {
+            Phase::SampleFirst | Phase::SampleAgain => {
+                let operations = self.sample_operations(load, at_most);
+                (Length::Sample { operations, at_most }, 1 << 32, at_most.0)
             }
-            let length = Nanos(self.part_length(share).0.min(left.0));
-            if let Some(step) = self.step(part, share, length) {
-                self.last = Some((step.kind, step.load.small.max(step.load.large)));
-                return Some(step);
+            _ => {
+                let total = before.0 + at_most.0 + self.planner.slot.0;
+                (Length::Window { before, length: at_most }, self.number, total)
             }
-            self.part += 1;
-            self.here = 0;
-            self.used_here = Nanos(0);
+        };
+        self.pending = Some(Pending {
+            phase: entry.phase,
+            kind: entry.kind,
+            load,
+            began: self.spent,
+            planned: Nanos(total),
+        });
+        debug_assert!(self.spent.0 + total <= self.question.budget().0);
+        Job {
+            phase: entry.phase,
+            name: entry.phase.run_name(load),
+            purpose: match entry.kind {
+                Kind::Search => Purpose::Exploring,
+                Kind::At(Phase::SmallReads) => Purpose::Check,
+                Kind::Point(_) | Kind::At(_) => Purpose::Headline,
+            },
+            load: entry.phase.load(load),
+            plan: self.planner.plan(entry.phase, load, length, number),
+            rule: Rule { half_width, before, at_least, at_most, slot: self.planner.slot },
         }
     }
 
-    fn step(&self, part: Part, share: f64, length: Nanos) -> Option<Step> {
-        let left_here = Nanos(length.0.saturating_sub(self.used_here.0));
-        match part {
-            Part::Search(kind) => {
-                let mut search = self.search(kind, share);
-                search.point = Nanos(search.point.0.min(length.0.max(3 * SLOT.0)));
-                match search.next(&self.seen_of(kind)) {
-                    Ask::Measure { load, at_most, .. }
-                        if left_here.0 + SLOT.0 >= at_most.0 || self.here == 0 =>
-                    {
-                        Some(self.make(kind, load, Purpose::Exploring, None, Nanos(at_most.0.min(length.0))))
-                    }
-                    _ => None,
-                }
-            }
-            Part::Best(..) | Part::At(..) if self.here > 0 => None,
-            Part::Best(kind, of) => {
-                let load = self.best(of).map_or(1, |found| found.load);
-                let purpose = if kind == of { Purpose::Headline } else { Purpose::Check };
-                Some(self.make(kind, load, purpose, Some(self.request.precision), length))
-            }
-            Part::At(kind, load) => {
-                Some(self.make(kind, load, Purpose::Headline, Some(self.request.precision), length))
-            }
-            Part::Twice => match self.here {
-                0 => Some(self.make(
-                    Kind::Sample { operations: 0 },
-                    4,
-                    Purpose::Check,
-                    None,
-                    Nanos(length.0 / 2),
-                )),
-                1 if self.sampled > 0 => {
-                    let again = Kind::Sample { operations: self.sampled };
-                    Some(self.make(again, 4, Purpose::Check, None, length))
-                }
-                _ => None,
-            },
-        }
-    }
-
-    fn make(&self, kind: Kind, load: u32, purpose: Purpose, half_width: Option<f64>, length: Nanos) -> Step {
-        let length = Nanos((length.0 / SLOT.0).max(3) * SLOT.0);
-        let Request { ground, block, large, .. } = &self.request;
-        let large_kind =
-            matches!(kind, Kind::LargeByOne | Kind::LargeByMany | Kind::Streams | Kind::LargeWrites);
-        let plan = ground.plan(kind, load, (*block, *large), length, self.log_start);
-        Step {
-            plan,
-            name: match kind {
-                Kind::Commits(_) => format!("{}, {load} writers", name(kind)).replace(", 1 writers", ""),
-                Kind::Streams => format!("{}, {load} streams", name(kind)),
-                _ => format!("{}, {load} outstanding", name(kind)),
-            },
-            purpose,
-            load: if large_kind { Load { small: 0, large: load } } else { Load { small: load, large: 0 } },
-            kind,
-            half_width,
-            length,
-        }
+    /// Half of what the disk can read in the time given, so that both readings end by themselves; the same for both.
+    fn sample_operations(&self, load: u32, at_most: Nanos) -> u64 {
+        let seen = self.seen.get(&Phase::SmallReads);
+        let rate = seen.and_then(|seen| seen.iter().rfind(|s| s.load == load)).map_or(100.0, |s| s.rate);
+        let point = self.question.point().min(at_most);
+        ((rate * point.seconds() / 2.0) as u64).max(u64::from(load))
     }
 }
+
+/// A load at which nothing completed.
+fn nothing(load: u32, at_seconds: f64) -> Seen {
+    Seen { load, at_seconds, rate: 0.0, rate_half_width: 0.0, latency_ns: None, latency_half_width_ns: 0.0 }
+}
+
+#[cfg(test)]
+mod tests;

@@ -137,7 +137,10 @@ impl LoadSearch {
         let fits = self.fitting(&points);
         match (self.step(seen), best(&fits)) {
             (Ok(found) | Err(Halt::Found(found)), _) => Some(found),
-            (Err(Halt::Ask(_)), Some(best)) => Some(Found { load: best.load, ended: Ended::OutOfPoints }),
+            (Err(Halt::Ask(_)), Some(peak)) => {
+                let least = fits.iter().find(|p| ties(p, peak, 0.0)).unwrap_or(&peak);
+                Some(Found { load: least.load, ended: Ended::OutOfPoints })
+            }
             (Err(Halt::Ask(_)), None) => {
                 Some(Found { load: points.first()?.load, ended: Ended::OverLimitAtOne })
             }
@@ -301,8 +304,8 @@ fn reason(ladder: Ended, growing: bool, load: u32, most: u32) -> Ended {
 /// line cannot make the steps endlessly small.
 fn between(low: u32, high: u32, guess: f64, turn: usize) -> u32 {
     let middle = low.midpoint(high).max(low + 1);
-    match turn % 3 {
-        2 => middle,
+    match turn % 4 {
+        3 => middle,
         _ => (guess as u32).clamp(low + 1, high - 1),
     }
 }

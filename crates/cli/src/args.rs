@@ -7,7 +7,9 @@ use std::path::PathBuf;
 /// Measures what the storage under a database can do, and says how sure it is.
 #[derive(Debug, Parser)]
 #[command(name = "fathom", version, max_term_width = 100, arg_required_else_help = true)]
-#[command(after_help = "Exit status: 0 done, 1 failed, 2 wrong usage, 3 finished but not believable, 130 interrupted.")]
+#[command(
+    after_help = "Exit status: 0 done, 1 failed, 2 wrong usage, 3 finished but not believable, 130 interrupted."
+)]
 pub struct Cli {
     /// Keep runs in this SQLite file instead of the user's own
     #[arg(long, global = true, value_name = "FILE", value_hint = ValueHint::FilePath)]
@@ -77,7 +79,7 @@ pub enum EngineKind {
 /// What may be written.
 #[derive(Debug, Args)]
 pub struct Consent {
-    /// Write to nothing that the user named (scratch files of fathom's own are no exception)
+    /// Measure reads only (a directory still gets its scratch file to read)
     #[arg(long, conflicts_with = "write_consent")]
     pub read_only: bool,
     /// Allow writing to this target, whatever it holds; once for each
@@ -313,7 +315,8 @@ impl std::str::FromStr for Mix {
     fn from_str(text: &str) -> Result<Self, String> {
         let wrong = || format!("{text:?} is not a mix of reads and writes such as 70/30");
         let (read, write) = text.split_once('/').ok_or_else(wrong)?;
-        let (read, write): (u8, u8) = (read.trim().parse().map_err(|_| wrong())?, write.trim().parse().map_err(|_| wrong())?);
+        let (read, write): (u8, u8) =
+            (read.trim().parse().map_err(|_| wrong())?, write.trim().parse().map_err(|_| wrong())?);
         match u16::from(read) + u16::from(write) {
             100 => Ok(Mix { read_percent: read }),
             sum => Err(format!("{text:?} makes {sum} percent, not 100")),
@@ -338,7 +341,8 @@ impl std::str::FromStr for Expect {
         for part in text.split(',') {
             let wrong = || format!("{part:?} is not an expectation such as iops=20000 or mbps=500");
             let (name, value) = part.split_once('=').ok_or_else(wrong)?;
-            let value: f64 = value.trim().parse().ok().filter(|v| *v > 0.0 && f64::is_finite(*v)).ok_or_else(wrong)?;
+            let value: f64 =
+                value.trim().parse().ok().filter(|v| *v > 0.0 && f64::is_finite(*v)).ok_or_else(wrong)?;
             match name.trim() {
                 "iops" => expect.iops = Some(value),
                 "mbps" => expect.mbps = Some(value),

@@ -1,1 +1,100 @@
-//! The only one that speaks: arguments, progress, printing, exit codes.
+//! The only one that speaks: arguments, progress, printing, exit codes. No arithmetic, no SQL, no `unsafe`.
+
+pub mod args;
+mod calibrate;
+mod keep;
+mod load;
+mod others;
+mod ping;
+mod preflight;
+mod records;
+mod surroundings;
+mod targets;
+mod watch;
+
+use args::{Cli, Command};
+use clap::{CommandFactory, Parser};
+use fathom_engine::Engine;
+use std::ffi::OsString;
+use std::io::Write;
+use std::path::PathBuf;
+
+/// How a command ended, and with that the program's exit status.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// As asked: 0.
+    Done,
+    /// It failed: 1.
+    Failed,
+    /// It finished, and its figures cannot be believed: 3.
+    Unbelievable,
+    /// The user interrupted it: 130.
+    Interrupted,
+}
+
+/// What every command knows of its surroundings.
+#[derive(Debug)]
+pub struct Context {
+    /// Where runs are kept; `None` without a home.
+    pub store: Option<PathBuf>,
+    /// The command line, for the record.
+    pub command: Vec<String>,
+    /// May progress bars be drawn?
+    pub progress: bool,
+}
+
+/// Runs one command line and answers the exit status.
+pub fn run(arguments: Vec<OsString>, engine: &mut Engine) -> u8 {
+    let command = arguments.iter().map(|a| a.to_string_lossy().into_owned()).collect();
+    let cli = match Cli::try_parse_from(arguments) {
+        Ok(cli) => cli,
+        Err(error) => {
+            let _ = error.print();
+            return if error.use_stderr() { 2 } else { 0 };
+        }
+    };
+    let context = Context {
+        store: surroundings::store_path(cli.store.clone()),
+        command,
+        progress: !cli.no_progress && surroundings::draws_progress(),
+    };
+    match execute(&cli.command, &context, engine) {
+        Ok(Ended::Done) => 0,
+        Ok(Ended::Failed) => 1,
+        Ok(Ended::Unbelievable) => 3,
+        Ok(Ended::Interrupted) => 130,
+        Err(error) if broken_pipe(&error) => 0,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            1
+        }
+    }
+}
+
+/// The reader of our output has seen enough.
+fn broken_pipe(error: &anyhow::Error) -> bool {
+    let io = error.downcast_ref::<std::io::Error>();
+    io.is_some_and(|error| error.kind() == std::io::ErrorKind::BrokenPipe)
+}
+
+fn execute(command: &Command, context: &Context, engine: &mut Engine) -> anyhow::Result<Ended> {
+    match command {
+        Command::Calibrate(args) => calibrate::run(args, context, engine),
+        Command::Run(args) => load::run(args, context, engine),
+        Command::Ping(args) => ping::run(args, context, engine),
+        Command::Status => records::status(context),
+        Command::History(args) => records::history(args, context),
+        Command::Show(args) => records::show(args, context),
+        Command::Sql { query } => records::sql(query, context),
+        Command::Completions { shell } => {
+            clap_complete::generate(*shell, &mut Cli::command(), "fathom", &mut std::io::stdout());
+            Ok(Ended::Done)
+        }
+        Command::Man => {
+            let mut page = Vec::new();
+            clap_mangen::Man::new(Cli::command()).render(&mut page)?;
+            std::io::stdout().write_all(&page)?;
+            Ok(Ended::Done)
+        }
+    }
+}

@@ -17,17 +17,26 @@ pub fn store_path(asked: Option<PathBuf>) -> Option<PathBuf> {
         let own = variable("XDG_DATA_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
         own.or_else(|| variable("HOME").map(|home| PathBuf::from(home).join(".local/share")))
     };
-    asked.or_else(|| variable("FATHOM_STORE").map(PathBuf::from)).or_else(|| Some(data()?.join("fathom/fathom.db")))
+    asked
+        .or_else(|| variable("FATHOM_STORE").map(PathBuf::from))
+        .or_else(|| Some(data()?.join("fathom/fathom.db")))
 }
 
 /// What stdout can show.
 pub fn style() -> Style {
     let terminal = std::io::stdout().is_terminal();
-    let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(variable).unwrap_or_default().to_ascii_lowercase();
+    let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
+        .into_iter()
+        .find_map(variable)
+        .unwrap_or_default()
+        .to_ascii_lowercase();
     let width = rustix::termios::tcgetwinsize(std::io::stdout()).map_or(0, |size| usize::from(size.ws_col));
-    let width = if width > 0 { width } else { variable("COLUMNS").and_then(|c| c.parse().ok()).unwrap_or(100) };
+    let width =
+        if width > 0 { width } else { variable("COLUMNS").and_then(|c| c.parse().ok()).unwrap_or(100) };
     Style {
-        colour: terminal && variable("NO_COLOR").is_none() && variable("TERM").is_none_or(|term| term != "dumb"),
+        colour: terminal
+            && variable("NO_COLOR").is_none()
+            && variable("TERM").is_none_or(|term| term != "dumb"),
         unicode: locale.contains("utf-8") || locale.contains("utf8"),
         width: width.min(120),
     }
@@ -58,7 +67,8 @@ impl Interrupt {
     /// Watches from now on.
     pub fn watch() -> Self {
         let flag = Arc::new(AtomicBool::new(false));
-        for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP] {
+        for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP]
+        {
             let _ = signal_hook::flag::register_conditional_default(signal, flag.clone());
             let _ = signal_hook::flag::register(signal, flag.clone());
         }

@@ -65,10 +65,14 @@ pub fn ready(roots: &Roots, name: &str, size: Option<Bytes>, number: u32) -> Res
             Ok(Ready::Existing { path: path.to_owned(), storage: Box::new(storage) })
         }
         TargetKind::CharacterDevice if name.starts_with("/dev/raw/") => {
-            bail!("raw devices are gone: name the block device\nhint: /dev/raw/raw1 is bound to one; see lsblk")
+            bail!(
+                "raw devices are gone: name the block device\nhint: /dev/raw/raw1 is bound to one; see lsblk"
+            )
         }
         TargetKind::CharacterDevice | TargetKind::Other => {
-            bail!("{name} is neither a directory, a regular file nor a block device\nhint: name the file system or disk that you mean")
+            bail!(
+                "{name} is neither a directory, a regular file nor a block device\nhint: name the file system or disk that you mean"
+            )
         }
     }
 }
@@ -76,17 +80,27 @@ pub fn ready(roots: &Roots, name: &str, size: Option<Bytes>, number: u32) -> Res
 fn refusal(path: &Path, error: &std::io::Error) -> anyhow::Error {
     let name = path.display();
     let hint = match error.kind() {
-        std::io::ErrorKind::NotFound => "check the name; a directory on the disk that you mean will do".to_owned(),
+        std::io::ErrorKind::NotFound => {
+            "check the name; a directory on the disk that you mean will do".to_owned()
+        }
         std::io::ErrorKind::PermissionDenied => "run as a user who may look there".to_owned(),
         _ => format!("see whether `stat {name}` works"),
     };
     anyhow::anyhow!("cannot look at {name}: {error}\nhint: {hint}")
 }
 
-fn in_directory(roots: &Roots, path: &Path, storage: Storage, size: Option<Bytes>, number: u32) -> Result<Ready> {
+fn in_directory(
+    roots: &Roots,
+    path: &Path,
+    storage: Storage,
+    size: Option<Bytes>,
+    number: u32,
+) -> Result<Ready> {
     let name = path.display();
     if let Some(database) = database_directory::database_directory(path) {
-        bail!("{name} is inside a database's own directory: {database}\nhint: name a directory beside it on the same disk, or read the files with --data-files {name}");
+        bail!(
+            "{name} is inside a database's own directory: {database}\nhint: name a directory beside it on the same disk, or read the files with --data-files {name}"
+        );
     }
     let Some(free) = storage.file_system.as_ref().and_then(|fs| fs.free_bytes) else {
         bail!("cannot tell the free space in {name}\nhint: name a file or a device instead");
@@ -116,7 +130,11 @@ pub fn room_for(free: u64, total: u64, asked: Option<Bytes>) -> Result<Bytes> {
     };
     let room = room / MIB * MIB;
     if room < 16 * MIB {
-        bail!("{} are too little to measure on ({} are free)\nhint: free some space, or name a file or device that is there", Bytes(room), Bytes(free));
+        bail!(
+            "{} are too little to measure on ({} are free)\nhint: free some space, or name a file or device that is there",
+            Bytes(room),
+            Bytes(free)
+        );
     }
     Ok(Bytes(room))
 }
@@ -145,7 +163,9 @@ pub fn data_files(pattern: &str) -> Result<(Vec<PathBuf>, Vec<String>)> {
     }
     files.sort();
     if files.is_empty() {
-        bail!("no file of 1 MiB or more in {pattern} can be read\nhint: name the directory of the data files, or a pattern such as '/u01/oradata/*.dbf'");
+        bail!(
+            "no file of 1 MiB or more in {pattern} can be read\nhint: name the directory of the data files, or a pattern such as '/u01/oradata/*.dbf'"
+        );
     }
     Ok((files, left_out))
 }
@@ -210,7 +230,9 @@ pub fn clear_leftovers(roots: &Roots, directory: &Path) -> Vec<String> {
             match scratch::remove_leftover(leftover) {
                 Ok(true) => Some(format!("removed {name} ({size}), which a killed run left behind")),
                 Ok(false) => None,
-                Err(error) => Some(format!("{name} ({size}) was left behind by a killed run and cannot be removed: {error}")),
+                Err(error) => Some(format!(
+                    "{name} ({size}) was left behind by a killed run and cannot be removed: {error}"
+                )),
             }
         })
         .collect()
@@ -223,7 +245,10 @@ mod tests {
     #[test]
     fn a_tenth_of_the_file_system_stays_free() {
         assert_eq!(room_for(80 * GIB, 256 * GIB, None).unwrap(), Bytes(20 * GIB));
-        assert_eq!(room_for(30 * GIB, 256 * GIB, None).unwrap(), Bytes((30 * GIB - 256 * GIB / 10) / MIB * MIB));
+        assert_eq!(
+            room_for(30 * GIB, 256 * GIB, None).unwrap(),
+            Bytes((30 * GIB - 256 * GIB / 10) / MIB * MIB)
+        );
         assert!(room_for(10 * GIB, 256 * GIB, None).is_err());
         assert!(room_for(80 * GIB, 256 * GIB, Some(Bytes(60 * GIB))).is_err());
         assert_eq!(room_for(80 * GIB, 256 * GIB, Some(Bytes(GIB))).unwrap(), Bytes(GIB));
@@ -232,6 +257,8 @@ mod tests {
     #[test]
     fn patterns_know_stars_and_question_marks() {
         let fit = |p: &str, t: &str| fits(&p.chars().collect::<Vec<_>>(), &t.chars().collect::<Vec<_>>());
-        assert!(fit("*.dbf", "system01.dbf") && fit("a?c*", "abc") && !fit("*.dbf", "a.ctl") && !fit("?", ""));
+        assert!(
+            fit("*.dbf", "system01.dbf") && fit("a?c*", "abc") && !fit("*.dbf", "a.ctl") && !fit("?", "")
+        );
     }
 }

@@ -1,6 +1,7 @@
 //! Watches a run for the user: draws progress on stderr, ends it when the user interrupts, says at once what
 //! went wrong. Wraps the Control that steers.
 
+use crate::others::Others;
 use crate::surroundings::Interrupt;
 use fathom_record::{Control, Event, Happening, Interval, Steer, Totals, Why};
 use fathom_spec::Nanos;
@@ -15,7 +16,8 @@ pub struct Progress {
 impl Progress {
     /// A bar on stderr, if it is wanted.
     pub fn new(drawn: bool) -> Self {
-        let style = ProgressStyle::with_template("{spinner} {msg:<58} [{bar:24}] {elapsed_precise} eta {eta}");
+        let style =
+            ProgressStyle::with_template("{spinner} {msg:<58} [{bar:24}] {elapsed_precise} eta {eta}");
         let bar = drawn.then(|| {
             let bar = ProgressBar::new(100);
             if let Ok(style) = style {
@@ -64,14 +66,32 @@ pub struct Watch<'a> {
     pub share: (f64, f64),
     /// How long this run is expected to be.
     pub length: Nanos,
+    /// Others on the same disk, who must not suffer.
+    pub others: Option<&'a mut Others>,
     last: Vec<Totals>,
     last_ns: u64,
 }
 
 impl<'a> Watch<'a> {
     /// Watches one run.
-    pub fn new(inner: &'a mut dyn Control, progress: &'a Progress, interrupt: &'a Interrupt, what: String, length: Nanos) -> Self {
-        Watch { inner, progress, interrupt, what, share: (0.0, 1.0), length, last: Vec::new(), last_ns: 0 }
+    pub fn new(
+        inner: &'a mut dyn Control,
+        progress: &'a Progress,
+        interrupt: &'a Interrupt,
+        what: String,
+        length: Nanos,
+    ) -> Self {
+        Watch {
+            inner,
+            progress,
+            interrupt,
+            what,
+            share: (0.0, 1.0),
+            length,
+            others: None,
+            last: Vec::new(),
+            last_ns: 0,
+        }
     }
 
     fn draw(&mut self, now_ns: u64, totals: &[Totals]) {
@@ -113,6 +133,9 @@ impl Control for Watch<'_> {
     fn slot(&mut self, now_ns: u64, totals: &[Totals]) -> Steer {
         if self.interrupt.raised() {
             return Steer::Stop(Vec::new(), Why::Signal);
+        }
+        if self.others.as_mut().is_some_and(|others| others.suffer(now_ns, totals)) {
+            return Steer::Stop(Vec::new(), Why::Told);
         }
         self.draw(now_ns, totals);
         self.inner.slot(now_ns, totals)

@@ -138,10 +138,14 @@ pub fn geometry(
         Extent::Percent(percent) => (total as f64 * percent / 100.0) as u64,
         Extent::Whole => left,
     };
-    let start = settle(blocks.region.0, 0);
+    let grows = matches!(blocks.pattern, fathom_spec::Pattern::Sequential(fathom_spec::Begin::Append));
+    // A log grows from where it ends now.
+    let start = match blocks.region.0 {
+        Extent::Bytes(Bytes(0)) if grows => total.next_multiple_of(logical_block.max(1)),
+        place => settle(place, 0),
+    };
     let length = settle(blocks.region.1, total.saturating_sub(start));
     let most = blocks.sizes.most().0;
-    let grows = matches!(blocks.pattern, fathom_spec::Pattern::Sequential(fathom_spec::Begin::Append));
     if !grows && (start.saturating_add(length) > total || length < most) {
         let names: Vec<String> = members(space).iter().filter_map(|id| name_of(plan, *id)).collect();
         return Err(ExecuteError::Target {

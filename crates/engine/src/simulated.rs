@@ -31,9 +31,17 @@ pub fn execute(plan: &Plan, control: &mut dyn Control) -> Result<Run, ExecuteErr
         let geometry = open::geometry(plan, blocks, &sizes, 1)?;
         let verbs = source::verbs(blocks);
         let seed = plan.seed ^ (id as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        let stop = execute::amounts(&stream.stop);
+        let make = |worker, workers| source::build(blocks, &geometry, &stop, worker, workers, seed, &verbs);
+        let shared = match blocks.shared {
+            Some(_) => Some(source::share(make(0, 1)?)),
+            None => None,
+        };
         for worker in 0..stream.workers {
-            let stop = execute::amounts(&stream.stop);
-            let source = source::build(blocks, &geometry, &stop, worker, stream.workers, seed, &verbs)?;
+            let source: Box<dyn fathom_drive::Source> = match &shared {
+                Some(shared) => Box::new(shared.clone()),
+                None => make(worker, stream.workers)?,
+            };
             let published = Arc::new(Published::default());
             let frame = frame(plan, stream, 0);
             let interval = empty_interval(StreamId(id as u32), worker, &verbs, stream.keep, &frame);

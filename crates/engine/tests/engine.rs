@@ -87,11 +87,12 @@ fn a_read_behind_the_end_is_a_fault_of_the_record_and_no_operation() {
     let mut plan = reads(file.path(), QueueKind::Psync, 1);
     if let Work::Blocks(blocks) = &mut plan.streams[0].work {
         blocks.pattern = Pattern::Sequential(Begin::Append);
+        blocks.region.0 = Extent::Bytes(Bytes(4096));
     }
-    plan.streams[0].stop.operations = Some(300);
+    plan.streams[0].stop.operations = Some(299);
     let run = Engine::default().execute(&plan, &mut ()).unwrap();
     let counts = run.workers[0].counts[0].1;
-    assert_eq!((counts.operations, counts.errors, counts.short), (256, 44, 44));
+    assert_eq!((counts.operations, counts.errors, counts.short), (255, 44, 44));
     let fault = run.faults().next().map(|e| e.what.clone());
     assert!(matches!(fault, Some(Happening::Fault { times: 44, errno: 0, .. })), "{fault:?}");
 }

@@ -1,8 +1,9 @@
-//! Prints what a path stands on and, for a file or device, what holds it: `inspect PATH`.
+//! Prints what a path stands on and, for a file or device, what direct I/O wants and what holds it: `inspect PATH`.
 
+use std::fs::File;
 use std::path::Path;
 
-use fathom_host::{holding, machine, roots::Roots, storage};
+use fathom_host::{extents, holding, machine, roots::Roots, storage};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let roots = Roots::default();
@@ -10,10 +11,15 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         println!("{}", serde_json::to_string_pretty(&machine::read_machine(&roots))?);
         return Ok(());
     };
-    let found = storage::resolve(&roots, Path::new(&path))?;
+    let path = Path::new(&path);
+    let found = storage::resolve(&roots, path)?;
     println!("{}", serde_json::to_string_pretty(&found)?);
     if matches!(found.kind, storage::TargetKind::RegularFile | storage::TargetKind::BlockDevice) {
-        println!("{}", serde_json::to_string_pretty(&holding::inspect(&roots, Path::new(&path))?)?);
+        match File::open(path).and_then(|file| extents::direct_alignment(&file)) {
+            Ok(alignment) => println!("{}", serde_json::to_string_pretty(&alignment)?),
+            Err(error) => println!("{:?}", format!("{}: {error}", path.display())),
+        }
+        println!("{}", serde_json::to_string_pretty(&holding::inspect(&roots, path)?)?);
     }
     Ok(())
 }

@@ -168,6 +168,12 @@ impl BlockDevice {
         (start, start.saturating_add(size))
     }
 
+    /// Where it begins and ends on its whole disk.
+    pub fn bytes_on_disk(&self) -> (u64, u64) {
+        let (start, end) = self.sectors();
+        (start.saturating_mul(512), end.saturating_mul(512))
+    }
+
     /// This device and every one that shares bytes with it by partitioning: of a whole disk all partitions, of a
     /// partition the whole disk and the partitions that overlap it (an extended one), not its neighbours.
     pub fn overlapping(&self) -> Vec<Self> {

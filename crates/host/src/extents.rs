@@ -164,7 +164,7 @@ mod tests {
         file.write_all_at(&[7u8; 1 << 20], 0).unwrap();
         file.sync_all().unwrap();
         match written_state(&file) {
-            Err(error) => println!("skipped: no FIEMAP here ({error})"),
+            Err(error) => fathom_tidy::skip("extents of a file", &format!("no FIEMAP here: {error}")),
             Ok(state) => {
                 assert_eq!(
                     (state.written_bytes, state.unwritten_bytes, state.hole_bytes),

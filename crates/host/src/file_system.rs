@@ -37,6 +37,8 @@ pub struct FileSystem {
     pub mount_point: PathBuf,
     /// What is mounted there
     pub source: String,
+    /// The number of its superblock, the same for all its subvolumes; major 0 is an anonymous one
+    pub number: DeviceNumber,
     /// Which part of it: `/` but for bind mounts and subvolumes
     pub root: String,
     /// The mount's and the file system's options
@@ -56,11 +58,12 @@ pub struct FileSystem {
 }
 
 impl FileSystem {
-    /// What names it where it has no disk.
-    pub fn identity(&self, device: DeviceNumber) -> String {
+    /// What names it where it has no disk. A server's or pool's parts have disks in common as far as can be known here.
+    pub fn identity(&self) -> String {
         match &self.medium {
-            Medium::Server(_) | Medium::Pool(_) => format!("{} {}", self.kind, self.source),
-            _ => format!("{} {device}", self.kind),
+            Medium::Server(server) => format!("server {server}"),
+            Medium::Pool(pool) => format!("{} pool {pool}", self.kind),
+            _ => format!("{} {}", self.kind, self.number),
         }
     }
 }
@@ -103,6 +106,7 @@ pub fn describe(roots: &Roots, mount: &Mount, path: &Path, unchecked: &mut Unche
         kind: mount.kind.clone(),
         mount_point: mount.mount_point.clone(),
         source: mount.source.clone(),
+        number: mount.device,
         root: mount.root.clone(),
         options: format!("{}; {}", mount.options, mount.super_options),
         read_only: mount.read_only(),
@@ -120,7 +124,7 @@ fn below(roots: &Roots, mount: &Mount, unchecked: &mut Unchecked) -> (Medium, Ve
         return (Medium::Memory, Vec::new());
     }
     if ON_A_SERVER.contains(&kind) {
-        let server = mount.source.split([':', ',']).next().unwrap_or("").trim_matches('/').to_string();
+        let server = server_of(&mount.source);
         unchecked.add("the disks of the target", format!("{kind}: they are on {}", mount.source));
         return (Medium::Server(server), Vec::new());
     }
@@ -161,6 +165,14 @@ fn below(roots: &Roots, mount: &Mount, unchecked: &mut Unchecked) -> (Medium, Ve
     (Medium::Unknown, Vec::new())
 }
 
+/// `filer:/export`, `[fe80::1]:/export`, `//filer/share`, `10.0.0.1:6789,10.0.0.2:6789:/`, a tag of 9p or virtiofs.
+fn server_of(source: &str) -> String {
+    if let Some((address, _)) = source.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+        return address.to_string();
+    }
+    source.trim_start_matches('/').split([':', ',', '/']).next().unwrap_or("").to_string()
+}
+
 /// The members of the btrfs that `source` belongs to, by `/sys/fs/btrfs/UUID/devices`.
 pub fn btrfs_devices(roots: &Roots, source: &str, unchecked: &mut Unchecked) -> Vec<DeviceNumber> {
     let Some(first) = BlockDevice::by_node(roots, Path::new(source)) else {
@@ -183,4 +195,24 @@ fn member_number(roots: &Roots, folder: &Path, uuid: &str, name: &str) -> Option
     listed
         .and_then(|text| DeviceNumber::parse(&text))
         .or_else(|| BlockDevice::by_name(roots, name).map(|device| device.number))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::server_of;
+
+    #[test]
+    fn a_server_is_named_alike_by_all_its_exports() {
+        let cases = [
+            ("filer:/export/a", "filer"),
+            ("[fe80::1]:/export", "fe80::1"),
+            ("//filer/share/deep", "filer"),
+            ("10.0.0.1:6789,10.0.0.2:6789:/", "10.0.0.1"),
+            ("me@filer:/home", "me@filer"),
+            ("tag", "tag"),
+        ];
+        for (source, server) in cases {
+            assert_eq!(server_of(source), server);
+        }
+    }
 }

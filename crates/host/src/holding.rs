@@ -86,7 +86,7 @@ impl Holdings {
 pub fn inspect(roots: &Roots, path: &Path) -> io::Result<Holdings> {
     let path = fs::canonicalize(path)?;
     let about = fs::metadata(&path)?;
-    let mut look = Look { roots, holds: Vec::new(), unchecked: Unchecked::default() };
+    let mut look = Look::new(roots);
     let kind = about.file_type();
     if kind.is_block_device() {
         let number = DeviceNumber::from_raw(about.rdev());
@@ -100,14 +100,14 @@ pub fn inspect(roots: &Roots, path: &Path) -> io::Result<Holdings> {
             format!("{} is neither a regular file nor a block device", path.display()),
         ));
     }
-    look.open_descriptors(&about);
-    look.content(&path);
+    look.open_descriptors();
+    look.content(&path, kind.is_block_device().then(|| DeviceNumber::from_raw(about.rdev())));
     Ok(look.finish())
 }
 
 /// What sysfs, mounts and swaps tell of a device, without opening it.
 pub fn inspect_device(roots: &Roots, number: DeviceNumber) -> Holdings {
-    let mut look = Look { roots, holds: Vec::new(), unchecked: Unchecked::default() };
+    let mut look = Look::new(roots);
     look.device(number);
     look.finish()
 }
@@ -116,9 +116,17 @@ struct Look<'a> {
     roots: &'a Roots,
     holds: Vec<Holding>,
     unchecked: Unchecked,
+    /// Devices and files (by file system and inode) that show some of the target's bytes.
+    family: Vec<BlockDevice>,
+    files: Vec<(u64, u64)>,
 }
 
-impl Look<'_> {
+impl<'a> Look<'a> {
+    fn new(roots: &'a Roots) -> Self {
+        let (holds, family, files) = (Vec::new(), Vec::new(), Vec::new());
+        Look { roots, holds, unchecked: Unchecked::default(), family, files }
+    }
+
     fn finish(mut self) -> Holdings {
         self.holds.sort_by_key(|holding| holding.kind);
         Holdings { holds: self.holds, unchecked: self.unchecked.0 }
@@ -146,21 +154,20 @@ impl Look<'_> {
                 "name an unused partition, or remove them (wipefs)",
             );
         }
-        let mut family = Vec::new();
-        self.gather(&device, &mut family);
-        self.mounted(&family);
-        self.swaps(&family);
+        self.gather(&device);
+        self.mounted();
+        self.swaps();
     }
 
     /// Every device that shows some of the same bytes: partitions, other paths, loop devices on it, those that stand on it, and
     /// what a loop device shows. Reports holders, loops and paths on the way.
-    fn gather(&mut self, device: &BlockDevice, family: &mut Vec<BlockDevice>) {
-        if family.iter().any(|known| known.number == device.number) {
+    fn gather(&mut self, device: &BlockDevice) {
+        if self.family.iter().any(|known| known.number == device.number) {
             return;
         }
         let mut same: Vec<BlockDevice> = vec![device.clone()];
         same.extend(device.overlapping());
-        family.push(device.clone());
+        self.family.push(device.clone());
         for other in device.other_paths(self.roots) {
             if other.slaves().is_empty() {
                 let detail = format!("{} and {} are paths to one LUN", device.name, other.name);
@@ -175,32 +182,34 @@ impl Look<'_> {
         for one in &same {
             for holder in one.holders() {
                 self.holder(one, &holder);
-                self.gather(&holder, family);
+                self.gather(&holder);
             }
             for looped in self.loops_on(|backing| is_device(backing, one.number)) {
-                let detail = format!("{} is shown by {}", one.name, looped.name);
-                self.hold(
-                    HoldingKind::LoopBacked,
-                    detail,
-                    &format!("losetup -d {}", looped.node().display()),
-                );
-                self.gather(&looped, family);
+                self.shown(&one.name, &looped);
+                self.gather(&looped);
             }
         }
         if let Make::Loop { backing, .. } = device.whole().make() {
-            self.siblings(&device.whole(), &backing, family);
+            self.below_a_loop(&device.whole(), &backing);
         }
-        for one in same {
-            // A whole disk's neighbours must not come in by way of a partition, so these are added, not gathered.
-            if !family.iter().any(|known| known.number == one.number) {
-                family.push(one);
-            }
+        // A whole disk's neighbours must not come in by way of a partition, so these are added, not gathered.
+        same.into_iter().for_each(|one| self.add_to_family(one));
+    }
+
+    fn add_to_family(&mut self, device: BlockDevice) {
+        if !self.family.iter().any(|known| known.number == device.number) {
+            self.family.push(device);
         }
     }
 
-    /// A loop device on a device is that device; two loop devices on one file are one another.
-    fn siblings(&mut self, looped: &BlockDevice, backing: &Path, family: &mut Vec<BlockDevice>) {
-        let Ok(about) = fs::metadata(backing) else {
+    fn shown(&mut self, name: &str, looped: &BlockDevice) {
+        let detail = format!("{name} is shown by {}", looped.name);
+        self.hold(HoldingKind::LoopBacked, detail, &format!("losetup -d {}", looped.node().display()));
+    }
+
+    /// A loop device on a device is that device; one on a file is that file, and every other loop device on it.
+    fn below_a_loop(&mut self, looped: &BlockDevice, backing: &Path) {
+        let Ok(about) = fs::metadata(self.roots.seen(backing)) else {
             self.unchecked.add(
                 format!("what {} shows", looped.name),
                 format!("{} is not seen from here", backing.display()),
@@ -209,7 +218,7 @@ impl Look<'_> {
         };
         if about.file_type().is_block_device() {
             if let Ok(below) = BlockDevice::by_number(self.roots, DeviceNumber::from_raw(about.rdev())) {
-                self.gather(&below, family);
+                self.gather(&below);
             }
             return;
         }
@@ -217,10 +226,11 @@ impl Look<'_> {
             if other.number != looped.number {
                 let detail = format!("{} and {} show one file", looped.name, other.name);
                 self.hold(HoldingKind::LoopBacked, detail, &format!("losetup -d {}", other.node().display()));
-                family.push(other.clone());
-                family.extend(other.partitions());
+                other.partitions().into_iter().for_each(|part| self.add_to_family(part));
+                self.add_to_family(other);
             }
         }
+        self.file_itself(backing, &about);
     }
 
     fn holder(&mut self, below: &BlockDevice, holder: &BlockDevice) {
@@ -250,7 +260,7 @@ impl Look<'_> {
         BlockDevice::all_whole(self.roots).into_iter().filter(on_it).collect()
     }
 
-    fn mounted(&mut self, family: &[BlockDevice]) {
+    fn mounted(&mut self) {
         let file = self.roots.proc.join("self/mountinfo");
         let Some(mounts) = self.unchecked.note("what is mounted", &file, read_mounts(self.roots)) else {
             return;
@@ -261,15 +271,13 @@ impl Look<'_> {
                 _ if mount.device.major != 0 => vec![mount.device],
                 _ => Vec::new(),
             };
-            for device in family.iter().filter(|device| members.contains(&device.number)) {
-                let place = mount.mount_point.display();
-                let detail = format!("{} is mounted at {place} ({})", device.name, mount.kind);
-                self.hold(
-                    HoldingKind::Mounted,
-                    detail,
-                    &format!("measure a file on it instead: fathom calibrate {place}"),
-                );
-            }
+            let place = mount.mount_point.display();
+            let hint = format!("measure a file on it instead: fathom calibrate {place}");
+            let named =
+                |device: &BlockDevice| format!("{} is mounted at {place} ({})", device.name, mount.kind);
+            let used = self.family.iter().filter(|device| members.contains(&device.number));
+            let details: Vec<String> = used.map(named).collect();
+            details.into_iter().for_each(|detail| self.hold(HoldingKind::Mounted, detail, &hint));
         }
     }
 
@@ -282,22 +290,33 @@ impl Look<'_> {
         text.lines().skip(1).filter_map(first).collect()
     }
 
-    fn swaps(&mut self, family: &[BlockDevice]) {
+    fn swaps(&mut self) {
         for file in self.swap_files() {
             let swap = BlockDevice::by_node(self.roots, &file).filter(|_| file.starts_with("/dev"));
-            let used = swap.and_then(|swap| family.iter().find(|device| device.number == swap.number));
-            if let Some(device) = used {
-                let detail = format!("{} is active swap", device.name);
+            let used = swap.and_then(|swap| self.family.iter().find(|device| device.number == swap.number));
+            if let Some(detail) = used.map(|device| format!("{} is active swap", device.name)) {
                 self.hold(HoldingKind::Swap, detail, &format!("swapoff {}", file.display()));
             }
         }
     }
 
     fn file(&mut self, path: &Path, about: &fs::Metadata) {
+        self.file_itself(path, about);
         for looped in self.loops_on(|backing| is_same_file(backing, about)) {
-            let detail = format!("{} is shown by {}", path.display(), looped.name);
-            self.hold(HoldingKind::LoopBacked, detail, &format!("losetup -d {}", looped.node().display()));
+            self.shown(&path.display().to_string(), &looped);
+            self.gather(&looped);
         }
+        if !self.family.is_empty() {
+            self.mounted();
+            self.swaps();
+        }
+    }
+
+    fn file_itself(&mut self, path: &Path, about: &fs::Metadata) {
+        if self.files.contains(&(about.dev(), about.ino())) {
+            return;
+        }
+        self.files.push((about.dev(), about.ino()));
         for swap in self.swap_files().iter().filter(|swap| is_same_file(swap, about)) {
             let detail = format!("{} is active swap", swap.display());
             self.hold(HoldingKind::Swap, detail, &format!("swapoff {}", swap.display()));
@@ -328,7 +347,7 @@ impl Look<'_> {
     }
 
     /// Other processes' open files, where they may be looked at.
-    fn open_descriptors(&mut self, about: &fs::Metadata) {
+    fn open_descriptors(&mut self) {
         let own = std::process::id().to_string();
         let mut hidden = 0u32;
         for pid in names_in(&self.roots.proc) {
@@ -344,13 +363,9 @@ impl Look<'_> {
                 }
                 Err(_) => continue,
             };
-            let is_it = |file: fs::Metadata| match about.file_type().is_block_device() {
-                true => file.file_type().is_block_device() && file.rdev() == about.rdev(),
-                false => file.dev() == about.dev() && file.ino() == about.ino(),
-            };
-            if descriptors.flatten().any(|one| fs::metadata(one.path()).is_ok_and(is_it)) {
+            if let Some(what) = descriptors.flatten().find_map(|one| self.is_of_the_target(&one.path())) {
                 let name = read_text(&process.join("comm")).unwrap_or_default();
-                let detail = format!("process {pid} ({name}) has it open");
+                let detail = format!("process {pid} ({name}) has {} open", what.display());
                 self.hold(HoldingKind::HeldOpen, detail, &format!("end process {pid} first"));
             }
         }
@@ -360,22 +375,45 @@ impl Look<'_> {
         }
     }
 
-    fn content(&mut self, path: &Path) {
+    /// The file's name, if a link in `/proc/PID/fd` leads to the target's bytes.
+    fn is_of_the_target(&self, descriptor: &Path) -> Option<PathBuf> {
+        // Sockets and pipes are told by the link's text alone.
+        let name = fs::read_link(descriptor).ok().filter(|name| name.is_absolute())?;
+        let about = fs::metadata(descriptor).ok()?;
+        let is_it = match about.file_type().is_block_device() {
+            true => {
+                let number = DeviceNumber::from_raw(about.rdev());
+                self.family.iter().any(|device| device.number == number)
+            }
+            false => self.files.contains(&(about.dev(), about.ino())),
+        };
+        is_it.then_some(name)
+    }
+
+    /// What the bytes say: those of the target, and of a whole disk also those of each partition.
+    fn content(&mut self, path: &Path, device: Option<DeviceNumber>) {
         let what = format!("what {} holds", path.display());
-        let Some((found, first)) = self.unchecked.note(&what, path, scan_path(path)) else { return };
+        let Some(bytes) = self.unchecked.note(&what, path, Bytes::open(path)) else { return };
         let hint = "consent to its loss with --write-consent, or choose another target";
-        for mark in found {
-            self.hold(
-                mark.kind,
-                format!("{} at byte {} of {}", mark.name, mark.offset, path.display()),
-                hint,
-            );
+        let mut ranges = vec![(path.display().to_string(), 0, bytes.size_bytes)];
+        let device = device.and_then(|number| BlockDevice::by_number(self.roots, number).ok());
+        for part in device.iter().flat_map(BlockDevice::partitions) {
+            let (start, end) = part.bytes_on_disk();
+            ranges.push((part.name, start, end.min(bytes.size_bytes).saturating_sub(start)));
+        }
+        for (name, start, size_bytes) in ranges {
+            let scanned = scan(size_bytes, &mut |offset, length| bytes.read(start + offset, length));
+            let what = format!("what {name} holds");
+            let Some((found, first)) = self.unchecked.note(&what, path, scanned) else { continue };
+            for mark in found {
+                self.hold(mark.kind, format!("{} at byte {} of {name}", mark.name, mark.offset), hint);
+            }
+            if let Some(offset) = first {
+                self.hold(HoldingKind::NonZero, format!("byte {offset} of {name} is not zero"), hint);
+            }
         }
         for (kind, name) in ask_blkid(path) {
             self.hold(kind, format!("{name}, says blkid, on {}", path.display()), hint);
-        }
-        if let Some(offset) = first {
-            self.hold(HoldingKind::NonZero, format!("byte {offset} of {} is not zero", path.display()), hint);
         }
     }
 }
@@ -392,23 +430,33 @@ fn is_same_file(path: &Path, about: &fs::Metadata) -> bool {
     })
 }
 
-/// Reads past the page cache where that is possible: a cluster's other node may have written since.
-fn scan_path(path: &Path) -> io::Result<(Vec<crate::signature::Found>, Option<u64>)> {
-    let plain = File::open(path)?;
-    let about = plain.metadata()?;
-    let size_bytes = match about.file_type().is_block_device() {
-        true => crate::sys::block_device_size_bytes(std::os::fd::AsFd::as_fd(&plain))?,
-        false => about.len(),
-    };
-    let direct = OpenOptions::new().read(true).custom_flags(OFlags::DIRECT.bits() as i32).open(path).ok();
-    scan(size_bytes, &mut |offset, length| {
-        if let Some(bytes) = direct.as_ref().and_then(|file| read_direct(file, offset, length)) {
+/// A target's bytes, read past the page cache where that is possible: a cluster's other node may have written since.
+struct Bytes {
+    plain: File,
+    direct: Option<File>,
+    size_bytes: u64,
+}
+
+impl Bytes {
+    fn open(path: &Path) -> io::Result<Self> {
+        let plain = File::open(path)?;
+        let about = plain.metadata()?;
+        let size_bytes = match about.file_type().is_block_device() {
+            true => crate::sys::block_device_size_bytes(std::os::fd::AsFd::as_fd(&plain))?,
+            false => about.len(),
+        };
+        let direct = OpenOptions::new().read(true).custom_flags(OFlags::DIRECT.bits() as i32).open(path).ok();
+        Ok(Bytes { plain, direct, size_bytes })
+    }
+
+    fn read(&self, offset: u64, length: usize) -> io::Result<Vec<u8>> {
+        if let Some(bytes) = self.direct.as_ref().and_then(|file| read_direct(file, offset, length)) {
             return Ok(bytes);
         }
         let mut bytes = vec![0u8; length];
-        plain.read_exact_at(&mut bytes, offset)?;
+        self.plain.read_exact_at(&mut bytes, offset)?;
         Ok(bytes)
-    })
+    }
 }
 
 const ALIGNMENT: usize = 4096;

@@ -72,16 +72,18 @@ pub fn directories() -> Vec<PathBuf> {
     vec!["/run/lock/fathom".into(), "/tmp/fathom-locks".into()]
 }
 
-/// The names to lock for a set of targets, sorted: every path of every disk, or the file system or server where there is no
-/// disk.
+/// The names to lock for a set of targets, sorted: every path of every disk, and every server, pool or file system in memory
+/// where the walk down ended without one.
 pub fn lock_names(storages: &[Storage]) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     for storage in storages {
         let numbers = storage.disk_numbers();
-        if numbers.is_empty() {
-            let safe = |c: char| if c.is_ascii_alphanumeric() || ".:-".contains(c) { c } else { '_' };
-            names.insert(format!("fs-{}", storage.identity.chars().map(safe).collect::<String>()));
+        let safe = |c: char| if c.is_ascii_alphanumeric() || ".:-".contains(c) { c } else { '_' };
+        let named = |place: &String| format!("fs-{}", place.chars().map(safe).collect::<String>());
+        if numbers.is_empty() && storage.places.is_empty() {
+            names.insert(named(&storage.identity));
         }
+        names.extend(storage.places.iter().map(named));
         names.extend(numbers.iter().map(|number| format!("disk-{number}")));
     }
     names

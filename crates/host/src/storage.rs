@@ -66,8 +66,10 @@ pub struct Storage {
     pub disks: Vec<Disk>,
     /// What kind of thing is at the bottom.
     pub medium: Medium,
-    /// What names this storage where it has no disk: `server:/export`, `tmpfs 0:23`. The lock uses it.
+    /// What names this storage: its file system or device. The lock uses it where nothing below is known.
     pub identity: String,
+    /// What keeps bytes at the bottom and is no disk here: `server filer`, `zfs pool tank`, `tmpfs 0:23`. The lock uses it.
+    pub places: Vec<String>,
     /// How many physical disks there are, where that can be known: not behind virtio, RAID or a network.
     pub physical_disks: Option<u32>,
     /// What could not be read.
@@ -106,6 +108,7 @@ pub fn resolve(roots: &Roots, path: &Path) -> io::Result<Storage> {
         disks: Vec::new(),
         medium: Medium::Unknown,
         identity: String::new(),
+        places: Vec::new(),
         physical_disks: None,
         unchecked: Vec::new(),
     };
@@ -125,7 +128,7 @@ pub fn resolve(roots: &Roots, path: &Path) -> io::Result<Storage> {
         TargetKind::Directory | TargetKind::RegularFile => {
             let found = walk.path(&storage.path, 0);
             storage.identity = match &found {
-                Some(system) => system.identity(DeviceNumber::from_raw(about.dev())),
+                Some(system) => system.identity(),
                 None => format!("file system {}", DeviceNumber::from_raw(about.dev())),
             };
             storage.devices = found.as_ref().map(|system| system.devices.clone()).unwrap_or_default();
@@ -168,7 +171,10 @@ struct Walk<'a> {
     mounts: Vec<Mount>,
     layers: Vec<Layer>,
     disks: Vec<Disk>,
+    /// How often a disk was come upon, one that was known already too.
+    arrivals: usize,
     mediums: Vec<Medium>,
+    places: Vec<String>,
     unchecked: Unchecked,
 }
 
@@ -177,7 +183,16 @@ impl<'a> Walk<'a> {
         let mut unchecked = Unchecked::default();
         let file = roots.proc.join("self/mountinfo");
         let mounts = unchecked.note("what is mounted", &file, read_mounts(roots)).unwrap_or_default();
-        Walk { roots, mounts, layers: Vec::new(), disks: Vec::new(), mediums: Vec::new(), unchecked }
+        Walk {
+            roots,
+            mounts,
+            layers: Vec::new(),
+            disks: Vec::new(),
+            arrivals: 0,
+            mediums: Vec::new(),
+            places: Vec::new(),
+            unchecked,
+        }
     }
 
     fn finish(mut self, storage: &mut Storage) {
@@ -195,6 +210,9 @@ impl<'a> Walk<'a> {
         storage.physical_disks = counted.then_some(self.disks.len() as u32);
         storage.layers = self.layers;
         storage.disks = self.disks;
+        self.places.sort();
+        self.places.dedup();
+        storage.places = self.places;
         storage.unchecked = self.unchecked.0;
     }
 
@@ -218,7 +236,10 @@ impl<'a> Walk<'a> {
                 }
             }
             Medium::Layered => self.overlay(path, &mount, &mut system, depth),
-            other => self.mediums.push(other.clone()),
+            other => {
+                self.mediums.push(other.clone());
+                self.places.push(system.identity());
+            }
         }
         Some(system)
     }
@@ -230,15 +251,15 @@ impl<'a> Walk<'a> {
         let all: Vec<PathBuf> = upper.into_iter().chain(mount.super_option_directories("lowerdir")).collect();
         let holds = |directory: &&PathBuf| fs::symlink_metadata(directory.join(&inside)).is_ok();
         let chosen = if path.is_dir() { all.first() } else { all.iter().find(holds) };
-        let Some(directory) = chosen.filter(|directory| directory.exists()) else {
-            self.unchecked.add(
-                "the disks below the overlay file system",
-                format!(
-                    "the directories that mountinfo names for {} are not seen from here",
-                    mount.mount_point.display()
-                ),
+        // A relative name was relative to where mount was called, not to us.
+        let Some(directory) = chosen.filter(|directory| directory.is_absolute() && directory.exists()) else {
+            let why = format!(
+                "the directories that mountinfo names for {} are relative or not seen from here",
+                mount.mount_point.display()
             );
+            self.unchecked.add("the disks below the overlay file system", why);
             self.mediums.push(Medium::Unknown);
+            self.places.push(system.identity());
             return;
         };
         self.layers.push(Layer {
@@ -325,7 +346,7 @@ impl<'a> Walk<'a> {
         let how = if direct == Some(true) { "past" } else { "through" };
         let description = format!("loop device on {}, {how} the page cache", backing.display());
         self.layer(device, description, 1, direct);
-        let (before, mediums) = (self.disks.len(), self.mediums.len());
+        let (before, mediums) = (self.arrivals, self.mediums.len());
         match fs::metadata(backing) {
             Ok(about) if about.file_type().is_block_device() => {
                 self.device(DeviceNumber::from_raw(about.rdev()), depth + 1);
@@ -339,7 +360,7 @@ impl<'a> Walk<'a> {
             ),
         }
         let in_memory = self.mediums.get(mediums) == Some(&Medium::Memory);
-        if self.disks.len() == before && self.mediums.get(mediums).is_none_or(|m| *m == Medium::Memory) {
+        if self.arrivals == before && self.mediums.get(mediums).is_none_or(|m| *m == Medium::Memory) {
             self.leaf(device);
             if in_memory && let Some(disk) = self.disks.last_mut() {
                 disk.medium_known = true;
@@ -349,6 +370,7 @@ impl<'a> Walk<'a> {
     }
 
     fn leaf(&mut self, device: &BlockDevice) {
+        self.arrivals += 1;
         if self
             .disks
             .iter()

@@ -1,0 +1,104 @@
+//! What one load that the user described has shown: throughput, and the latency of each verb. No search, no phase.
+
+use crate::observe::{CONFIDENCE, Observed, QUANTILES};
+use fathom_record::{Figure, FigureName, Latency, LatencyFigures, Percentile, Run, Unit};
+use fathom_spec::{MIB, StreamId, Verb};
+use fathom_stats::percentile_supported;
+use std::collections::BTreeMap;
+
+/// The figures of one load, the first run of its record. Everything that was counted is in them.
+pub fn described(run: &Run) -> BTreeMap<FigureName, Figure> {
+    let mut figures = BTreeMap::new();
+    let Some(observed) = Observed::of(run, false) else { return figures };
+    let half_width = observed.rate_half_width();
+    let per_operation = observed.sum.bytes as f64 / observed.sum.operations.max(1) as f64 / MIB as f64;
+    figures.insert(
+        FigureName::Iops,
+        figure(run, observed.rate, half_width, Unit::PerSecond, Some(observed.figures(None))),
+    );
+    let mbps = observed.bytes_per_second / MIB as f64;
+    figures.insert(
+        FigureName::Mbps,
+        figure(run, mbps, half_width.map(|h| h * per_operation), Unit::MebibytesPerSecond, None),
+    );
+    let share = observed.effective() / observed.latency.count.max(1) as f64;
+    let verbs = [
+        (FigureName::ReadLatency, Verb::Read),
+        (FigureName::WriteLatency, Verb::Write),
+        (FigureName::SyncLatency, Verb::Sync),
+    ];
+    for (name, verb) in verbs {
+        let (service, _) = latencies(run, |v| v == verb);
+        if service.count > 0 {
+            let mut shown = plain(&service, share);
+            if service.count == observed.latency.count {
+                shown = observed.figures(None);
+            }
+            figures.insert(
+                name,
+                figure(run, shown.mean_ns, shown.mean_half_width_ns, Unit::Nanoseconds, Some(shown)),
+            );
+        }
+    }
+    let (_, response) = latencies(run, |_| true);
+    if response.count > 0 {
+        let shown = plain(&response, share);
+        let mut made = figure(run, shown.mean_ns, None, Unit::Nanoseconds, Some(shown));
+        made.note = Some("from the intended start".to_owned());
+        figures.insert(FigureName::ResponseTime, made);
+    }
+    figures
+}
+
+fn figure(
+    run: &Run,
+    value: f64,
+    half_width: Option<f64>,
+    unit: Unit,
+    latency: Option<LatencyFigures>,
+) -> Figure {
+    Figure {
+        value,
+        half_width,
+        confidence: CONFIDENCE,
+        unit,
+        converged: true,
+        load: Some(run.load),
+        latency,
+        bound: None,
+        run: Some(0),
+        note: None,
+    }
+}
+
+/// Service and response times of some verbs, all streams and intervals together.
+fn latencies(run: &Run, wanted: impl Fn(Verb) -> bool) -> (Latency, Latency) {
+    let (mut service, mut response) = (Latency::default(), Latency::default());
+    for id in 0..run.plan.streams.len() as u32 {
+        let Some(merged) = run.merged(StreamId(id)) else { continue };
+        for (_, cell) in merged.cells.iter().filter(|(verb, _)| wanted(*verb)) {
+            cell.service.iter().for_each(|latency| service.merge(latency));
+            cell.response.iter().for_each(|latency| response.merge(latency));
+        }
+    }
+    (service, response)
+}
+
+/// Latencies without an error of their own: they are worth the same share of samples as all I/Os of the run.
+fn plain(latency: &Latency, share: f64) -> LatencyFigures {
+    let effective = (latency.count as f64 * share).max(1.0);
+    let percentile = |&quantile: &f64| match percentile_supported(quantile, effective) {
+        Ok(()) => Percentile { quantile, value_ns: latency.quantile_ns(quantile), why: None },
+        Err(few) => Percentile { quantile, value_ns: None, why: Some(few.to_string()) },
+    };
+    LatencyFigures {
+        mean_ns: latency.mean_ns().unwrap_or(0.0),
+        mean_half_width_ns: None,
+        percentiles: QUANTILES.iter().map(percentile).collect(),
+        max_ns: latency.max_ns,
+        min_ns: if latency.count == 0 { 0 } else { latency.min_ns },
+        count: latency.count,
+        effective,
+        over_limit: None,
+    }
+}

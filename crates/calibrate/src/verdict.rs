@@ -1,0 +1,427 @@
+//! Whether the figures can be believed. Every rule is one function from evidence to a check; evidence is plain data, and a
+//! thing that could not be looked at is `None`, which makes the verdict "cannot tell" and never "believable".
+
+use crate::bound::{grown, stolen};
+use crate::figures::cached_share;
+use crate::observe::Observed;
+use crate::phase::{Phase, Precision};
+use fathom_record::{Check, Event, Happening, Outcome, Purpose, Run, Verdict, judge};
+use fathom_spec::{Bytes, Verb};
+use fathom_stats::Steadiness;
+use serde::{Deserialize, Serialize};
+
+/// The device must have seen this share of our bytes.
+const DEVICE_SAW_LEAST: f64 = 0.98;
+/// Others may have moved this share of what we did.
+const FOREIGN_MOST: f64 = 0.03;
+/// Reads answered at once from the page cache.
+const PAGE_CACHE_MOST: f64 = 0.02;
+/// A cache below the device is named from this share on.
+const CACHE_NAMED: f64 = 0.10;
+/// Reads under this time come from no disk, flash and its link included.
+const FASTER_THAN_FLASH_NS: u64 = 20_000;
+/// If more than this share is faster than flash, the figure is a cache's.
+const FASTER_MOST: f64 = 0.50;
+/// CPU time taken by a hypervisor: worth a word, and too much.
+const STEAL: (f64, f64) = (0.05, 0.20);
+/// Of all I/Os these may fail.
+const FAULTS_MOST: f64 = 0.001;
+
+/// What is known when a verdict is made. Fractions are 0 to 1.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Evidence {
+    /// A simulated device: nothing about caches, disks and others applies.
+    pub simulated: bool,
+    /// The device keeps its blocks in memory (zram, brd): speed is no sign of a cache.
+    pub memory_backed: bool,
+    /// Bytes that we read in the read phases.
+    pub our_bytes_read: u64,
+    /// Bytes that the device's counters saw read meanwhile.
+    pub device_bytes_read: Option<u64>,
+    /// Bytes that we wrote in the write phases.
+    pub our_bytes_written: u64,
+    /// Bytes that the device's counters saw written meanwhile.
+    pub device_bytes_written: Option<u64>,
+    /// The largest share of foreign I/O in a read run on which a figure rests.
+    pub foreign_share: Option<f64>,
+    /// The share of probes that the page cache answered at once (`RWF_NOWAIT`); `None` where none was made.
+    pub page_cache_share: Option<f64>,
+    /// How the level moved in the runs on which figures rest: name, per cent within the run.
+    pub drifts: Vec<(String, f64)>,
+    /// Runs on which figures rest that did not reach the precision: name, relative half width.
+    pub not_converged: Vec<(String, f64)>,
+    /// What the precision was, relative half width.
+    pub precision: f64,
+    /// The working set.
+    pub working_set: Bytes,
+    /// RAM of this host.
+    pub memory: Option<Bytes>,
+    /// Known caches below the device (a controller's, a cached virtual disk).
+    pub cache_below: Option<Bytes>,
+    /// The share of the working set that was never written, or is a hole.
+    pub unwritten_share: Option<f64>,
+    /// The share of a sample that was much faster when read again.
+    pub cached_again: Option<f64>,
+    /// The share of the sample's first reads that were faster than flash can be.
+    pub faster_than_flash: Option<f64>,
+    /// The largest share of CPU time that a hypervisor took.
+    pub stolen: Option<f64>,
+    /// Asynchronous I/O slots that were free and that were needed.
+    pub async_slots: Option<(u64, u64)>,
+    /// I/Os that failed, and all.
+    pub faults: (u64, u64),
+    /// What could not be checked, from the preflight on.
+    pub unchecked: Vec<String>,
+}
+
+impl Evidence {
+    /// What the runs themselves say. Everything else is for the preflight to fill in.
+    pub fn of_runs(runs: &[Run], precision: Precision) -> Evidence {
+        let mut evidence = Evidence { precision: precision.half_width(), ..Evidence::default() };
+        let (mut read_by_device, mut written_by_device) = (Some(0), Some(0));
+        for run in runs {
+            let phase = match (Phase::of_run(&run.name), run.purpose) {
+                (Some(phase), _) => phase,
+                // A load that the user described: what it does decides what can be compared.
+                (None, Purpose::Load) if bytes(run, Verb::writes) > 0 => Phase::Mixed,
+                (None, Purpose::Load) => Phase::SmallReads,
+                (None, _) => continue,
+            };
+            let (read, written) = (bytes(run, |v| !v.writes()), bytes(run, Verb::writes));
+            if phase.writes() {
+                evidence.our_bytes_written += written;
+                add(&mut written_by_device, sectors(run, "sectors_written"));
+            } else {
+                evidence.our_bytes_read += read;
+                add(&mut read_by_device, sectors(run, "sectors_read"));
+            }
+            evidence.take_faults(run);
+            evidence.stolen = larger(evidence.stolen, stolen(run));
+            if matches!(run.purpose, Purpose::Headline | Purpose::Load) {
+                evidence.take_headline(run, phase, read);
+            }
+        }
+        evidence.device_bytes_read = read_by_device;
+        evidence.device_bytes_written = written_by_device;
+        evidence.take_samples(runs);
+        evidence
+    }
+
+    fn take_headline(&mut self, run: &Run, phase: Phase, read: u64) {
+        if !phase.writes() {
+            self.foreign_share = larger(self.foreign_share, foreign(run, phase, read));
+        }
+        let Some(observed) = Observed::of(run, true) else { return };
+        if let Steadiness::Drifting { percent_per_minute, .. } = observed.steadiness {
+            self.drifts.push((run.name.clone(), percent_per_minute * observed.seconds() / 60.0));
+        }
+        let relative = observed.rate_estimate.map_or(f64::INFINITY, |e| e.relative());
+        if relative > self.precision {
+            self.not_converged.push((run.name.clone(), relative));
+        }
+    }
+
+    fn take_faults(&mut self, run: &Run) {
+        for (_, counts) in run.workers.iter().flat_map(|w| &w.counts) {
+            self.faults.0 += u64::from(counts.errors);
+            self.faults.1 += counts.operations + u64::from(counts.errors);
+        }
+    }
+
+    fn take_samples(&mut self, runs: &[Run]) {
+        let of = |phase| {
+            let run = runs.iter().rfind(|r| Phase::of_run(&r.name) == Some(phase))?;
+            Observed::of(run, false)
+        };
+        let Some(first) = of(Phase::SampleFirst) else { return };
+        self.faster_than_flash = first.share_over(FASTER_THAN_FLASH_NS).map(|over| 1.0 - over);
+        self.cached_again = of(Phase::SampleAgain).and_then(|again| cached_share(&first, &again));
+    }
+
+    /// All checks, in the order in which they are shown.
+    pub fn checks(&self) -> Vec<Check> {
+        let mut checks = vec![self.steady(), self.converged()];
+        if self.simulated {
+            checks
+                .insert(0, check("device", Outcome::Noted, "simulated: the figures are a formula's".into()));
+        } else {
+            checks.extend([self.page_cache(), self.alone(), self.written(), self.size(), self.below()]);
+            checks.extend(self.writes_reached());
+            checks.extend(self.slots());
+            checks.extend(self.steal());
+        }
+        checks.extend(self.failed_operations());
+        checks.extend(
+            self.unchecked.iter().map(|what| check(what, Outcome::Unknown, "could not be checked".into())),
+        );
+        checks
+    }
+
+    /// The verdict.
+    pub fn verdict(&self) -> Verdict {
+        judge(self.checks())
+    }
+
+    fn page_cache(&self) -> Check {
+        let name = "page cache bypassed";
+        if let Some(share) = self.page_cache_share.filter(|share| *share > PAGE_CACHE_MOST) {
+            return check(
+                name,
+                Outcome::Failed,
+                format!("{:.0} % of reads came from the page cache", share * 100.0),
+            );
+        }
+        match (self.device_bytes_read, self.our_bytes_read) {
+            (_, 0) => check(name, Outcome::Unknown, "nothing was read".into()),
+            (None, _) => check(name, Outcome::Unknown, "the device's counters could not be read".into()),
+            (Some(device), ours) => {
+                let share = device as f64 / ours as f64;
+                let outcome = if share < DEVICE_SAW_LEAST { Outcome::Failed } else { Outcome::Passed };
+                check(name, outcome, format!("the device saw {:.1} % of the bytes we read", share * 100.0))
+            }
+        }
+    }
+
+    fn alone(&self) -> Check {
+        let name = "nobody else used the disk";
+        match self.foreign_share {
+            None => check(name, Outcome::Unknown, "the device's counters could not be read".into()),
+            Some(share) => {
+                let outcome = if share > FOREIGN_MOST { Outcome::Failed } else { Outcome::Passed };
+                check(name, outcome, format!("others moved {:.1} % of what we did", share * 100.0))
+            }
+        }
+    }
+
+    fn steady(&self) -> Check {
+        let worst = self.drifts.iter().max_by(|a, b| a.1.abs().total_cmp(&b.1.abs()));
+        match worst {
+            None => check("steady state", Outcome::Passed, "no drift larger than noise".into()),
+            Some((run, percent)) => {
+                let much = percent.abs() / 100.0 > self.precision;
+                let outcome = if much { Outcome::Failed } else { Outcome::Noted };
+                check(
+                    "steady state",
+                    outcome,
+                    format!("{run}: throughput moved by {percent:+.1} % within the run"),
+                )
+            }
+        }
+    }
+
+    fn converged(&self) -> Check {
+        let each = |(run, relative): &(String, f64)| match relative.is_finite() {
+            true => format!("{run}: +-{:.1} %", relative * 100.0),
+            false => format!("{run}: too short for an error"),
+        };
+        match self.not_converged.as_slice() {
+            [] => {
+                check("converged", Outcome::Passed, format!("all within +-{:.0} %", self.precision * 100.0))
+            }
+            runs => {
+                let list: Vec<String> = runs.iter().map(each).collect();
+                check("converged", Outcome::Noted, format!("did not converge: {}", list.join("; ")))
+            }
+        }
+    }
+
+    fn written(&self) -> Check {
+        let name = "blocks were written before";
+        match self.unwritten_share {
+            None => check(name, Outcome::Unknown, "could not be checked".into()),
+            Some(share) if share > 0.01 => check(
+                name,
+                Outcome::Failed,
+                format!("{:.0} % never were: such reads may touch no disk", share * 100.0),
+            ),
+            Some(_) => check(name, Outcome::Passed, "all of the working set holds data".into()),
+        }
+    }
+
+    fn size(&self) -> Check {
+        let name = "working set larger than caches";
+        let set = self.working_set;
+        match (self.memory, self.cache_below) {
+            (_, Some(cache)) if set <= cache => {
+                check(name, Outcome::Noted, format!("{set} fit the cache of {cache} below the device"))
+            }
+            // Direct I/O does not use it; a hypervisor's or a loop device's host might be as large.
+            (Some(memory), _) if set <= memory => {
+                check(name, Outcome::Noted, format!("{set} would fit this host's memory of {memory}"))
+            }
+            (None, None) => check(name, Outcome::Noted, format!("{set}; no cache's size is known")),
+            _ => check(name, Outcome::Passed, format!("{set}")),
+        }
+    }
+
+    fn below(&self) -> Check {
+        let name = "from the disk, not from a cache below it";
+        let too_fast = self.faster_than_flash.filter(|share| *share > FASTER_MOST && !self.memory_backed);
+        match (too_fast, self.cached_again) {
+            (Some(share), _) => check(
+                name,
+                Outcome::Failed,
+                format!(
+                    "{:.0} % of first reads took under 20 us: a cache below the device answers",
+                    share * 100.0
+                ),
+            ),
+            (None, None) => check(name, Outcome::Unknown, "no sample was read twice".into()),
+            (None, Some(share)) if share > CACHE_NAMED => check(
+                name,
+                Outcome::Noted,
+                format!(
+                    "there is a cache below it: {:.0} % of a sample came from it when read again",
+                    share * 100.0
+                ),
+            ),
+            (None, Some(_)) => check(name, Outcome::Passed, "a sample read again was no faster".into()),
+        }
+    }
+
+    fn writes_reached(&self) -> Option<Check> {
+        let name = "writes reached the device";
+        (self.our_bytes_written > 0).then(|| match self.device_bytes_written {
+            None => check(name, Outcome::Unknown, "the device's counters could not be read".into()),
+            Some(device) => {
+                let share = device as f64 / self.our_bytes_written as f64;
+                let outcome = if share < DEVICE_SAW_LEAST { Outcome::Failed } else { Outcome::Passed };
+                check(name, outcome, format!("the device saw {:.0} % of the bytes we wrote", share * 100.0))
+            }
+        })
+    }
+
+    fn slots(&self) -> Option<Check> {
+        let (free, needed) = self.async_slots?;
+        let outcome = if free < needed { Outcome::Failed } else { Outcome::Passed };
+        Some(check("asynchronous I/O slots", outcome, format!("{free} were free, {needed} needed")))
+    }
+
+    fn steal(&self) -> Option<Check> {
+        let share = self.stolen?;
+        let outcome = match share {
+            s if s > STEAL.1 => Outcome::Failed,
+            s if s > STEAL.0 => Outcome::Noted,
+            _ => Outcome::Passed,
+        };
+        Some(check("CPU was ours", outcome, format!("a hypervisor took {:.1} % of it", share * 100.0)))
+    }
+
+    fn failed_operations(&self) -> Option<Check> {
+        let (failed, all) = self.faults;
+        (failed > 0).then(|| {
+            let much = failed as f64 > all as f64 * FAULTS_MOST;
+            let outcome = if much { Outcome::Failed } else { Outcome::Noted };
+            check("all I/Os succeeded", outcome, format!("{failed} of {all} failed; they count in no figure"))
+        })
+    }
+}
+
+fn check(name: &str, outcome: Outcome, seen: String) -> Check {
+    Check { name: name.to_owned(), outcome, seen }
+}
+
+fn bytes(run: &Run, of: impl Fn(Verb) -> bool) -> u64 {
+    run.workers.iter().flat_map(|w| &w.counts).filter(|(verb, _)| of(*verb)).map(|c| c.1.bytes).sum()
+}
+
+fn sectors(run: &Run, name: &str) -> Option<u64> {
+    grown(run, "disk ", name).map(|sectors| sectors * 512)
+}
+
+/// Sums what is known; one unknown makes the sum unknown.
+fn add(sum: &mut Option<u64>, more: Option<u64>) {
+    *sum = sum.zip(more).map(|(sum, more)| sum + more);
+}
+
+fn larger(a: Option<f64>, b: Option<f64>) -> Option<f64> {
+    [a, b].into_iter().flatten().reduce(f64::max)
+}
+
+/// What others did during a run of reads, as a share of what we did: reads beyond ours, all writes, and what the run
+/// itself took note of. Small I/Os are counted, for each costs the disk the same; of large ones the bytes are.
+fn foreign(run: &Run, phase: Phase, our_bytes: u64) -> Option<f64> {
+    let names = if phase.is_large() { ["sectors_read", "sectors_written"] } else { ["reads", "writes"] };
+    let [read, written] = names.map(|name| grown(run, "disk ", name));
+    let operations: u64 = run.workers.iter().flat_map(|w| &w.counts).map(|c| c.1.operations).sum();
+    let ours = if phase.is_large() { our_bytes / 512 } else { operations };
+    let noted = |event: &Event| match event.what {
+        Happening::Foreign { sectors, .. } => sectors * 512,
+        _ => 0,
+    };
+    let noted = run.events.iter().map(noted).sum::<u64>() as f64 / our_bytes.max(1) as f64;
+    let share = (read?.saturating_sub(ours) + written.unwrap_or(0)) as f64 / ours.max(1) as f64;
+    Some(share.max(noted))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fathom_record::VerdictState;
+
+    fn good() -> Evidence {
+        Evidence {
+            our_bytes_read: 1000,
+            device_bytes_read: Some(1000),
+            foreign_share: Some(0.0),
+            unwritten_share: Some(0.0),
+            cached_again: Some(0.0),
+            faster_than_flash: Some(0.0),
+            precision: 0.1,
+            working_set: Bytes(1 << 40),
+            memory: Some(Bytes(1 << 30)),
+            ..Evidence::default()
+        }
+    }
+
+    #[test]
+    fn clean_evidence_is_believable() {
+        assert_eq!(good().verdict().state, VerdictState::Believable, "{:?}", good().checks());
+    }
+
+    #[test]
+    fn each_reason_for_doubt_is_enough_alone() {
+        let not: [Evidence; 8] = [
+            Evidence { device_bytes_read: Some(979), ..good() },
+            Evidence { foreign_share: Some(0.04), ..good() },
+            Evidence { page_cache_share: Some(0.5), ..good() },
+            Evidence { unwritten_share: Some(0.5), ..good() },
+            Evidence { faster_than_flash: Some(0.9), ..good() },
+            Evidence { async_slots: Some((10, 64)), ..good() },
+            Evidence { stolen: Some(0.3), ..good() },
+            Evidence { drifts: vec![("small reads".into(), -30.0)], ..good() },
+        ];
+        for evidence in not {
+            assert_eq!(evidence.verdict().state, VerdictState::NotBelievable, "{:?}", evidence.checks());
+        }
+    }
+
+    #[test]
+    fn what_could_not_be_checked_makes_it_cannot_tell() {
+        let unknown: [Evidence; 5] = [
+            Evidence { device_bytes_read: None, ..good() },
+            Evidence { foreign_share: None, ..good() },
+            Evidence { unwritten_share: None, ..good() },
+            Evidence { cached_again: None, ..good() },
+            Evidence { unchecked: vec!["holders".into()], ..good() },
+        ];
+        for evidence in unknown {
+            assert_eq!(evidence.verdict().state, VerdictState::CannotTell, "{:?}", evidence.checks());
+        }
+    }
+
+    #[test]
+    fn not_converging_says_how_far_it_came_and_is_no_reason_to_doubt() {
+        let evidence =
+            Evidence { not_converged: vec![("random writes, 8 outstanding".into(), 0.13)], ..good() };
+        let verdict = evidence.verdict();
+        assert_eq!(verdict.state, VerdictState::Believable);
+        assert!(verdict.checks.iter().any(|c| c.seen.contains("random writes, 8 outstanding: +-13.0 %")));
+    }
+
+    #[test]
+    fn memory_is_fast_without_being_a_cache() {
+        let zram = Evidence { memory_backed: true, faster_than_flash: Some(1.0), ..good() };
+        assert_eq!(zram.verdict().state, VerdictState::Believable);
+    }
+}

@@ -1,0 +1,683 @@
+//! `fathom calibrate`: makes the targets ready, lets the schedule say what is measured, and tells what came out.
+
+use crate::args::{Calibrate, EngineKind, Precision};
+use crate::keep::{Keeper, empty_record, write_page};
+use crate::others::Others;
+use crate::preflight::{self, Found};
+use crate::surroundings::{self, Interrupt};
+use crate::targets::{self, Ready};
+use crate::watch::{Progress, Watch};
+use crate::{Context, Ended};
+use anyhow::{Result, bail};
+use fathom_calibrate::figures::{self, Frame, host_or_storage, summarize};
+use fathom_calibrate::observe::Observed;
+use fathom_calibrate::phase::{self, Phase};
+use fathom_calibrate::plan::{Length, Planner};
+use fathom_calibrate::schedule::{Calibration, Question, Step};
+use fathom_calibrate::stopper::Until;
+use fathom_calibrate::sustain;
+use fathom_calibrate::verdict::Evidence;
+use fathom_engine::{Engine, Permits, Policy};
+use fathom_host::{Roots, Scratch, lock, scratch};
+use fathom_record::*;
+use fathom_spec::*;
+use std::io::Write;
+use std::path::Path;
+
+/// The layout of a scratch file stops after this.
+const LAYOUT_MOST: Nanos = Nanos::from_seconds(20);
+/// The most small I/Os outstanding, and large ones: each needs a buffer of its size.
+const SMALL_MOST: u32 = 1024;
+const LARGE_MOST: u32 = 64;
+/// Slots as long as the bursts in which a throttle lets I/Os through, so that whole ones are fair.
+const SLOT: Nanos = Nanos::from_millis(100);
+
+/// Runs the command.
+pub fn run(args: &Calibrate, context: &Context, engine: &mut Engine) -> Result<Ended> {
+    check(args)?;
+    let names = names(args)?;
+    if args.dry_run {
+        return dry_run(args, &names.0);
+    }
+    let mut job = Job::prepare(args, context, names)?;
+    job.open_for_writing(engine)?;
+    let outcome = job.measure(engine);
+    job.conclude(outcome)
+}
+
+fn check(args: &Calibrate) -> Result<()> {
+    if args.block_size.0 == 0 || args.large_size.0 < args.block_size.0 {
+        bail!(
+            "--block-size {} and --large-size {} do not go together\nhint: the large one must not be smaller, and neither zero",
+            args.block_size,
+            args.large_size
+        );
+    }
+    if args.large_size.0 > 1 << 30 {
+        bail!("--large-size {} is too large\nhint: at most 1g", args.large_size);
+    }
+    if args.time.0 < Nanos::from_seconds(5).0 {
+        bail!("--time {} is too short to find anything\nhint: at least 5s; 60s is the default", args.time);
+    }
+    if args.mix.is_some() && args.consent.read_only {
+        bail!("--mix writes, and --read-only forbids it\nhint: leave one of them out");
+    }
+    Ok(())
+}
+
+/// The targets' names, and what `--data-files` left out.
+fn names(args: &Calibrate) -> Result<(Vec<String>, Vec<String>)> {
+    match &args.data_files {
+        Some(pattern) => {
+            let (files, left_out) = targets::data_files(pattern)?;
+            Ok((files.iter().map(|file| file.to_string_lossy().into_owned()).collect(), left_out))
+        }
+        None if args.targets.is_empty() => Ok((vec![".".to_owned()], Vec::new())),
+        None => Ok((args.targets.clone(), Vec::new())),
+    }
+}
+
+fn queue(kind: EngineKind) -> QueueKind {
+    match kind {
+        EngineKind::Auto => QueueKind::Auto,
+        EngineKind::IoUring => QueueKind::IoUring,
+        EngineKind::Libaio => QueueKind::Libaio,
+        EngineKind::Psync => QueueKind::Psync,
+    }
+}
+
+fn precision(args: &Calibrate) -> phase::Precision {
+    match args.precision {
+        Precision::Fast => phase::Precision::Fast,
+        Precision::Normal => phase::Precision::Normal,
+        Precision::Strict => phase::Precision::Strict,
+    }
+}
+
+fn question(args: &Calibrate, disks: Option<u32>, writable: bool) -> Question {
+    Question {
+        limit: args.max_latency,
+        disks: args.num_disks.or(disks).unwrap_or(1),
+        small_most: SMALL_MOST,
+        large_most: LARGE_MOST,
+        time: args.time,
+        precision: precision(args),
+        read_only: !writable,
+        mixed: args.mix.is_some(),
+    }
+}
+
+fn planner(args: &Calibrate) -> Planner {
+    Planner {
+        reads: Vec::new(),
+        writes: Vec::new(),
+        log: None,
+        working_set: Extent::Whole,
+        block: args.block_size,
+        large: args.large_size,
+        queue: queue(args.engine),
+        cpus: fathom_engine::allowed_cpus().len().max(1) as u32,
+        slot: SLOT,
+        read_percent: args.mix.map_or(100, |mix| mix.read_percent),
+        seed: args.seed,
+    }
+}
+
+fn dry_run(args: &Calibrate, names: &[String]) -> Result<Ended> {
+    let anything = || vec![Target::Null(Bytes(GIB))];
+    let planner = Planner { reads: anything(), writes: anything(), log: anything().pop(), ..planner(args) };
+    let calibration = Calibration::new(question(args, None, !args.consent.read_only), planner);
+    let mut steps: Vec<fathom_render::history::Step> = names
+        .iter()
+        .filter(|name| Path::new(name).is_dir())
+        .map(|name| fathom_render::history::Step {
+            name: "layout".to_owned(),
+            description: format!("a scratch file in {name}, removed afterwards; at most"),
+            length: LAYOUT_MOST,
+        })
+        .collect();
+    steps.extend(calibration.describe().into_iter().map(|line| {
+        let (name, rest) = line.split_once(": ").unwrap_or((line.as_str(), ""));
+        let (description, length) = rest.rsplit_once(", about ").unwrap_or((rest, "0"));
+        let length = length.parse().unwrap_or_default();
+        fathom_render::history::Step { name: name.to_owned(), description: description.to_owned(), length }
+    }));
+    fathom_render::history::write_dry_run(&steps, surroundings::style(), &mut std::io::stdout())?;
+    Ok(Ended::Done)
+}
+
+/// A calibration with everything it holds: scratch files, locks, the record.
+struct Job<'a> {
+    args: &'a Calibrate,
+    roots: Roots,
+    interrupt: Interrupt,
+    progress: Progress,
+    ready: Vec<Ready>,
+    log: Option<Scratch>,
+    found: Found,
+    record: ResultRecord,
+    keeper: Keeper,
+    calibration: Option<Calibration>,
+    /// Since the layout ended.
+    measuring: fathom_drive::Clock,
+    others: Option<Others>,
+    clock: fathom_drive::Clock,
+    _locks: Option<lock::Locks>,
+}
+
+impl<'a> Job<'a> {
+    fn prepare(
+        args: &'a Calibrate,
+        context: &'a Context,
+        (names, left_out): (Vec<String>, Vec<String>),
+    ) -> Result<Self> {
+        let roots = Roots::default();
+        let interrupt = Interrupt::watch();
+        let mut notes: Vec<Note> =
+            left_out.into_iter().map(|text| Note { text: format!("left out: {text}"), hint: None }).collect();
+        for name in names.iter().filter(|name| Path::new(name).is_dir()) {
+            let cleared = targets::clear_leftovers(&roots, Path::new(name));
+            notes.extend(cleared.into_iter().map(|text| Note { text, hint: None }));
+        }
+        let ready: Vec<Ready> = names
+            .iter()
+            .enumerate()
+            .map(|(i, name)| targets::ready(&roots, name, args.size, i as u32))
+            .collect::<Result<_>>()?;
+        let simulated = ready.iter().any(|r| matches!(r, Ready::Simulated(_)));
+        if simulated && ready.len() > 1 {
+            bail!("a simulated device is measured alone\nhint: name one sim: target and nothing else");
+        }
+        let mut found = preflight::look(&roots, &ready);
+        let locks = if simulated { None } else { Some(take_locks(&found, context)?) };
+        let others = match simulated {
+            true => None,
+            false => quiet(args, &roots, &found, &mut notes)?,
+        };
+        notes.append(&mut found.notes);
+        let facts = found.facts(request_facts(args))?;
+        let mut record = empty_record("calibrate", &context.command, args.output.label.clone(), names, facts);
+        let disks = args.num_disks.or(found.physical_disks());
+        let (keeper, trouble) = Keeper::begin(context.store.clone(), &record, disks);
+        notes.extend(trouble);
+        record.notes = notes;
+        let progress = Progress::new(context.progress);
+        let mut job = Job {
+            args,
+            roots,
+            interrupt,
+            progress,
+            ready,
+            log: None,
+            found,
+            record,
+            keeper,
+            calibration: None,
+            measuring: fathom_drive::Clock::start(),
+            others,
+            clock: fathom_drive::Clock::start(),
+            _locks: locks,
+        };
+        if simulated {
+            job.found.evidence.unchecked.clear();
+        }
+        Ok(job)
+    }
+
+    /// Says what may be written, makes the logs for commits, and checks consent before anything is measured.
+    fn open_for_writing(&mut self, engine: &mut Engine) -> Result<()> {
+        let mut permits = Permits::new(Policy::Always);
+        self.args.consent.write_consent.iter().for_each(|name| permits.add_consent(name));
+        let consent_for = |path: &Path| {
+            self.args.consent.write_consent.iter().any(|name| {
+                Path::new(name) == path || Path::new(name).canonicalize().ok() == path.canonicalize().ok()
+            })
+        };
+        for name in &self.args.consent.write_consent {
+            let known = self.ready.iter().filter_map(Ready::path).any(|path| {
+                Path::new(name) == path || Path::new(name).canonicalize().ok() == path.canonicalize().ok()
+            });
+            if !known {
+                self.keeper.abandon(&self.record.id);
+                bail!(
+                    "--write-consent {name} names none of the targets\nhint: name a target as it was given"
+                );
+            }
+        }
+        for ready in &self.ready {
+            match ready {
+                Ready::Scratch { scratch, .. } => permits.add_scratch(scratch),
+                Ready::Existing { path, .. } if consent_for(path) => {
+                    if let Err(error) = fathom_engine::guard::allow(&self.roots, path, &permits) {
+                        self.keeper.abandon(&self.record.id);
+                        bail!("{error}");
+                    }
+                }
+                _ => {}
+            }
+        }
+        if self.writes() {
+            self.make_log(&mut permits)?;
+        } else if self.args.mix.is_some() {
+            self.keeper.abandon(&self.record.id);
+            bail!(
+                "--mix writes, and there is no consent for that\nhint: say --write-consent for each target, or name a directory"
+            );
+        }
+        engine.permits = permits;
+        engine.disks = self.found.disks.clone();
+        Ok(())
+    }
+
+    /// May every target be written?
+    fn writes(&self) -> bool {
+        let consent = |path: &Path| {
+            self.args.consent.write_consent.iter().any(|name| {
+                Path::new(name) == path || Path::new(name).canonicalize().ok() == path.canonicalize().ok()
+            })
+        };
+        !self.args.consent.read_only
+            && self.ready.iter().all(|ready| match ready {
+                Ready::Scratch { .. } | Ready::Simulated(_) | Ready::Null => true,
+                Ready::Existing { path, .. } => consent(path),
+            })
+    }
+
+    fn make_log(&mut self, permits: &mut Permits) -> Result<()> {
+        let directory = self.ready.iter().find_map(|ready| match ready {
+            Ready::Scratch { scratch, .. } => scratch.path.parent().map(Path::to_owned),
+            _ => None,
+        });
+        if let Some(directory) = directory {
+            let log = Scratch::create(&directory, &scratch::Mark::own(&self.roots)?, 1000)?;
+            permits.add_scratch(&log);
+            self.log = Some(log);
+        }
+        Ok(())
+    }
+
+    fn now(&self) -> u64 {
+        self.clock.now()
+    }
+
+    /// Executes one plan, watched, and answers its run.
+    fn execute(
+        &mut self,
+        engine: &mut Engine,
+        plan: &Plan,
+        what: Described,
+        inner: &mut dyn Control,
+    ) -> Result<Run, ExecuteError> {
+        let began_ns = self.now();
+        let mut watch = Watch::new(inner, &self.progress, &self.interrupt, what.name.clone(), what.length);
+        watch.share = what.share;
+        watch.others = self.others.as_mut();
+        let mut run = engine.execute(plan, &mut watch)?;
+        (run.name, run.purpose, run.load, run.began_ns) = (what.name, what.purpose, what.load, began_ns);
+        Ok(run)
+    }
+
+    /// Is it over: interrupted, or stopped for others' sake?
+    fn over(&self) -> bool {
+        self.interrupt.raised() || self.others.as_ref().is_some_and(|others| others.disturbed)
+    }
+
+    /// Everything that is measured; an error ends it and leaves what there is.
+    fn measure(&mut self, engine: &mut Engine) -> Result<(), ExecuteError> {
+        self.lay_out(engine)?;
+        if self.over() {
+            return Ok(());
+        }
+        let planner = self.planner();
+        let question = question(self.args, self.found.physical_disks(), self.writes());
+        let mut calibration = Calibration::new(question, planner.clone());
+        self.measuring = fathom_drive::Clock::start();
+        let outcome = self.search(engine, &mut calibration);
+        self.record.notes.extend(calibration.notes());
+        let best = calibration.found(Phase::SmallReads);
+        self.calibration = Some(calibration);
+        outcome?;
+        if let (Some(length), Some(best), false) = (self.args.sustain, best, self.over()) {
+            self.sustain(engine, &planner, best.load, length)?;
+        }
+        Ok(())
+    }
+
+    /// Time spent on measuring: the clock's, or that of the simulated world.
+    fn spent(&self) -> Nanos {
+        match self.simulated() {
+            true => Nanos(self.record.runs.iter().map(|run| run.length_ns).sum()),
+            false => Nanos(self.measuring.now()),
+        }
+    }
+
+    fn simulated(&self) -> bool {
+        self.ready.iter().any(|ready| matches!(ready, Ready::Simulated(_)))
+    }
+
+    fn search(&mut self, engine: &mut Engine, calibration: &mut Calibration) -> Result<(), ExecuteError> {
+        let mut last: Option<Run> = None;
+        while let Step::Run(job) = calibration.next(self.spent(), last.as_ref()) {
+            let mut until = Until::new(job.rule);
+            let mut plan = job.plan;
+            plan.stall = self.args.stall;
+            let length = Nanos(job.rule.before.0 + job.rule.at_most.0);
+            let from = calibration.progress();
+            let to = from + length.0 as f64 / question(self.args, None, true).budget().0.max(1) as f64;
+            let what =
+                Described { name: job.name, purpose: job.purpose, load: job.load, length, share: (from, to) };
+            let run = self.execute(engine, &plan, what, &mut until)?;
+            self.record.runs.push(run.clone());
+            if run.purpose == Purpose::Headline {
+                self.keeper.save(&self.record);
+            }
+            if self.over() {
+                break;
+            }
+            last = Some(run);
+        }
+        Ok(())
+    }
+
+    /// Fills scratch files with what no storage can leave out: incompressible bytes, written past the page cache.
+    fn lay_out(&mut self, engine: &mut Engine) -> Result<(), ExecuteError> {
+        let count = self.ready.iter().filter(|r| matches!(r, Ready::Scratch { .. })).count().max(1) as u64;
+        let asked = self.args.size.is_some();
+        for i in 0..self.ready.len() {
+            let Ready::Scratch { scratch, room, .. } = &self.ready[i] else { continue };
+            let room = Bytes((room.0 / count).next_multiple_of(MIB));
+            let path = scratch.path.to_string_lossy().into_owned();
+            let plan = layout(&path, room, asked, count, self.args);
+            let length = if asked { Nanos(room.0 * 2) } else { Nanos(LAYOUT_MOST.0 / count) };
+            let load = Load { small: 0, large: 8 };
+            let what = Described {
+                name: "layout".to_owned(),
+                purpose: Purpose::Layout,
+                load,
+                length,
+                share: (0.0, 1.0),
+            };
+            let run = self.execute(engine, &plan, what, &mut ())?;
+            let faults: Vec<String> = run.faults().map(|event| fault_text(&event.what)).collect();
+            self.record.runs.push(run);
+            if let Some(first) = faults.first() {
+                return Err(ExecuteError::Target {
+                    what: format!("the layout failed: {first}"),
+                    hint: "free some space, use less of it with --size, or see dmesg".to_owned(),
+                });
+            }
+            self.laid_out(Path::new(&path));
+        }
+        Ok(())
+    }
+
+    fn laid_out(&mut self, path: &Path) {
+        if let Ok(file) = std::fs::File::open(path) {
+            let _ = file.sync_all();
+        }
+        let size = std::fs::metadata(path).map_or(0, |about| about.len());
+        match targets::written_bytes(path) {
+            Some(written) => self.found.unwritten(1.0 - written.min(size) as f64 / size.max(1) as f64),
+            // Where the file system cannot tell: the layout has written every byte itself.
+            None => self.found.unwritten(0.0),
+        }
+    }
+
+    /// Where the calibration works.
+    fn planner(&mut self) -> Planner {
+        let mut planner = planner(self.args);
+        let mut total = 0u64;
+        for ready in &self.ready {
+            let (target, size) = match ready {
+                Ready::Simulated(device) => {
+                    let size = device.parse::<fathom_drive::sim::Device>().map_or(0, |d| d.size_bytes);
+                    (Target::Sim(device.clone()), size)
+                }
+                Ready::Null => (Target::Null(Bytes(GIB)), GIB),
+                Ready::Existing { path, storage } => (
+                    Target::Path(PathTarget::direct_read(path.to_string_lossy())),
+                    storage.size_bytes.unwrap_or(0),
+                ),
+                Ready::Scratch { scratch, .. } => {
+                    let size = std::fs::metadata(&scratch.path).map_or(0, |about| about.len());
+                    (Target::Path(PathTarget::direct_read(scratch.path.to_string_lossy())), size)
+                }
+            };
+            total += size;
+            planner.reads.push(target);
+        }
+        if self.writes() {
+            planner.writes = planner.reads.clone();
+            planner.log = match &self.log {
+                Some(log) => Some(Target::Path(PathTarget {
+                    direct: false,
+                    ..PathTarget::direct_read(log.path.to_string_lossy())
+                })),
+                None => self.simulated().then(|| planner.reads[0].clone()),
+            };
+        }
+        if let Some(size) = self.args.size.filter(|size| size.0 < total) {
+            planner.working_set = Extent::Bytes(size);
+            total = size.0;
+        }
+        self.found.evidence.working_set = Bytes(total);
+        planner
+    }
+
+    /// Holds the best point and looks for the moment that changed it.
+    fn sustain(
+        &mut self,
+        engine: &mut Engine,
+        planner: &Planner,
+        load: u32,
+        length: Nanos,
+    ) -> Result<(), ExecuteError> {
+        let window = Length::Window { before: SLOT, length: planner.whole_slots(length) };
+        let plan = planner.plan(Phase::Sustained, load, window, 0);
+        let what = Described {
+            name: Phase::Sustained.run_name(load),
+            purpose: Purpose::Sustain,
+            load: Phase::Sustained.load(load),
+            length,
+            share: (0.0, 1.0),
+        };
+        let run = self.execute(engine, &plan, what, &mut ())?;
+        if let Some(observed) = Observed::of(&run, false) {
+            let held = sustain::judge(&observed);
+            let hint = "burst credit, a write cache or heat has an end: size for what is left";
+            let changes =
+                held.changes.iter().map(|c| Note { text: c.to_string(), hint: Some(hint.to_owned()) });
+            self.record.notes.extend(changes);
+            if held.changes.is_empty() {
+                self.record
+                    .notes
+                    .push(Note { text: format!("{length} at the best load changed nothing"), hint: None });
+            }
+        }
+        self.record.runs.push(run);
+        Ok(())
+    }
+
+    /// Makes the figures and the verdict of whatever was measured, keeps and prints them.
+    fn conclude(mut self, outcome: Result<(), ExecuteError>) -> Result<Ended> {
+        self.progress.clear();
+        self.record.ended = surroundings::now();
+        let interrupted = self.interrupt.raised();
+        let disturbed = self.others.as_ref().is_some_and(|others| others.disturbed);
+        self.record.ending = match (&outcome, interrupted || disturbed) {
+            (Err(_), _) => Ending::Failed,
+            (Ok(()), true) => Ending::Interrupted,
+            (Ok(()), false) => Ending::Complete,
+        };
+        self.judge();
+        if disturbed {
+            let text = "ended early: the latency of the others on this disk had doubled".to_owned();
+            self.record.notes.push(Note { text, hint: Some("measure when the disk is idle".to_owned()) });
+        }
+        let measured = !self.record.summary.is_empty();
+        match measured || outcome.is_ok() {
+            true => self.keeper.finish(&self.record),
+            false => self.keeper.abandon(&self.record.id),
+        }
+        if measured {
+            self.print()?;
+        }
+        if let Err(error) = outcome {
+            bail!("{error}");
+        }
+        Ok(match (interrupted, self.record.verdict.state) {
+            (true, _) => Ended::Interrupted,
+            (false, _) if disturbed => Ended::Unbelievable,
+            (false, VerdictState::NotBelievable) => Ended::Unbelievable,
+            (false, _) => Ended::Done,
+        })
+    }
+
+    fn judge(&mut self) {
+        let Some(_) = &self.calibration else { return };
+        let expect = self.args.expect.unwrap_or_default();
+        let mut around = self.found.around.clone();
+        (around.small_most, around.large_most, around.simulated) =
+            (Some(SMALL_MOST), Some(LARGE_MOST), self.simulated());
+        let frame = Frame {
+            limit: self.args.max_latency,
+            precision: precision(self.args),
+            around,
+            expect: figures::Expect { iops: expect.iops, mbps: expect.mbps },
+        };
+        let made = summarize(&self.record.runs, &frame);
+        self.record.notes.extend(made.notes);
+        (self.record.summary, self.record.curves) = (made.figures, made.curves);
+        if let Some(text) = question(self.args, None, true).stretched() {
+            self.record.notes.push(Note { text, hint: None });
+        }
+        let of_runs = Evidence::of_runs(&self.record.runs, precision(self.args));
+        let found = &self.found.evidence;
+        let evidence = Evidence {
+            simulated: self.simulated(),
+            memory_backed: found.memory_backed,
+            memory: found.memory,
+            working_set: found.working_set,
+            unwritten_share: found.unwritten_share,
+            unchecked: if self.simulated() { Vec::new() } else { found.unchecked.clone() },
+            async_slots: self
+                .found
+                .machine
+                .aio
+                .filter(|_| self.args.engine == EngineKind::Libaio)
+                .map(|aio| (aio.free(), u64::from(SMALL_MOST))),
+            ..of_runs
+        };
+        let checks = self.found.checks().into_iter().chain(evidence.checks()).collect();
+        self.record.verdict = judge(checks);
+        if let Some(text) = host_or_storage(&self.record.summary, self.record.verdict.state) {
+            self.record.notes.push(Note { text, hint: None });
+        }
+    }
+
+    fn print(&self) -> Result<()> {
+        let mut out = std::io::stdout().lock();
+        if self.args.output.json {
+            fathom_render::json::write(&self.record, &mut out)?;
+        } else {
+            fathom_render::text::write(
+                &self.record,
+                Some(&self.keeper.saved()),
+                surroundings::style(),
+                &mut out,
+            )?;
+        }
+        out.flush()?;
+        if let Some(path) = &self.args.output.html {
+            write_page(&self.record, path)?;
+        }
+        Ok(())
+    }
+}
+
+/// What a run is, for the record and the bar.
+struct Described {
+    name: String,
+    purpose: Purpose,
+    load: Load,
+    length: Nanos,
+    share: (f64, f64),
+}
+
+fn request_facts(args: &Calibrate) -> serde_json::Value {
+    let limit = match args.max_latency.of {
+        Statistic::Mean => args.max_latency.at_most.to_string(),
+        Statistic::Quantile(quantile) => format!("{quantile}={}", args.max_latency.at_most),
+    };
+    serde_json::json!({
+        "max_latency": limit.replace(' ', ""),
+        "block_size_bytes": args.block_size,
+        "large_size_bytes": args.large_size,
+        "time_ns": args.time,
+        "num_disks": args.num_disks,
+        "seed": args.seed,
+    })
+}
+
+fn fault_text(what: &Happening) -> String {
+    match what {
+        Happening::Fault { offset, errno, target, moved, .. } => match errno {
+            0 => format!("{target}: only {moved} were moved at byte {}", offset.0),
+            errno => format!("{target}: {} at byte {}", std::io::Error::from_raw_os_error(*errno), offset.0),
+        },
+        other => format!("{other:?}"),
+    }
+}
+
+/// Writes a scratch file from its first byte on: all of it when a size was asked for, else what fits the time.
+fn layout(path: &str, room: Bytes, asked: bool, count: u64, args: &Calibrate) -> Plan {
+    let mut plan = Plan::new(args.seed);
+    plan.stall = args.stall;
+    let target = PathTarget { access: Access::Write, ..PathTarget::direct_read(path) };
+    let space = plan.add_target(Target::Path(target));
+    let mut blocks = Blocks::random_reads(space, Bytes(MIB));
+    (blocks.pattern, blocks.mix) = (Pattern::Sequential(Begin::Append), Mix::Only(Verb::Write));
+    blocks.queue = queue(args.engine);
+    blocks.region.1 = Extent::Bytes(Bytes(0));
+    let depth = if blocks.queue == QueueKind::Psync { 1 } else { 8 };
+    let mut stream = Stream::closed("layout", blocks, depth);
+    stream.stop.operations = Some(room.0 / MIB);
+    stream.stop.time = (!asked).then_some(Nanos(LAYOUT_MOST.0 / count));
+    plan.add_stream(stream);
+    plan
+}
+
+fn take_locks(found: &Found, context: &Context) -> Result<lock::Locks> {
+    let owner = lock::Owner {
+        pid: std::process::id(),
+        since: surroundings::now(),
+        command: context.command.join(" "),
+    };
+    lock::acquire(&lock::directories(), &lock::lock_names(&found.storages), &owner).map_err(|error| match error {
+        lock::LockError::Held { .. } => {
+            anyhow::anyhow!("{error}\nhint: one calibration at a time on a disk: wait for it (fathom status), or end it")
+        }
+        error => anyhow::anyhow!("{error}\nhint: make /run/lock/fathom or /tmp/fathom-locks writable"),
+    })
+}
+
+/// Refuses a busy disk, or notes who uses it and watches over him.
+fn quiet(args: &Calibrate, roots: &Roots, found: &Found, notes: &mut Vec<Note>) -> Result<Option<Others>> {
+    let mut busy = preflight::busy(roots, &found.disks, Nanos::from_millis(300));
+    // Somebody may only be finishing: write-back of what was just built, a checkpoint.
+    for _ in 0..10 {
+        if busy.is_none() || args.while_busy {
+            break;
+        }
+        busy = preflight::busy(roots, &found.disks, Nanos::from_millis(1000));
+    }
+    let Some(busy) = busy else { return Ok(None) };
+    if !args.while_busy {
+        bail!(
+            "{}\nhint: measure when it is idle, or say --while-busy: then the run ends when the others' latency doubles",
+            busy.told
+        );
+    }
+    notes.push(Note { text: busy.told.clone(), hint: Some("the figures are what was left over".to_owned()) });
+    Ok(Some(Others::new(roots.clone(), found.disks.clone(), busy.read_await_ms)))
+}

@@ -1,0 +1,141 @@
+//! `fathom ping`: one small read a second, and what the device itself says of its latency meanwhile.
+
+use crate::args::Ping;
+use crate::keep::empty_record;
+use crate::surroundings::{self, Interrupt};
+use crate::watch::Progress;
+use crate::{Context, Ended};
+use anyhow::{Result, bail};
+use fathom_calibrate::described::described;
+use fathom_engine::Engine;
+use fathom_host::{DeviceNumber, Roots, counters, resolve};
+use fathom_record::*;
+use fathom_spec::*;
+use std::path::{Path, PathBuf};
+
+/// Runs the command. Nothing is written and nothing is kept.
+pub fn run(args: &Ping, context: &Context, engine: &mut Engine) -> Result<Ended> {
+    if args.interval.0 < 1_000_000 {
+        bail!(
+            "--interval {} is a load, no ping\nhint: at least 1ms; for a load use fathom run",
+            args.interval
+        );
+    }
+    let roots = Roots::default();
+    let interrupt = Interrupt::watch();
+    let name = file_to_read(Path::new(&args.target))?;
+    let storage = resolve(&roots, &name).map_err(|error| {
+        anyhow::anyhow!("cannot look at {}: {error}\nhint: check the name", name.display())
+    })?;
+    let disks: Vec<(String, DeviceNumber)> =
+        storage.disks.iter().map(|d| (d.name.clone(), d.number)).collect();
+    let mut plan = Plan::new(args.seed);
+    let space = plan.add_target(Target::Path(PathTarget::direct_read(name.to_string_lossy())));
+    let mut blocks = Blocks::random_reads(space, args.block);
+    blocks.queue = QueueKind::Psync;
+    let mut stream = Stream::closed("ping", blocks, 1);
+    let rate = Rate::Operations(1e9 / args.interval.0 as f64);
+    stream.arrival = Arrival::Open(vec![Timetable { verb: Verb::Read, rate, spacing: Spacing::Even }]);
+    stream.keep.response = true;
+    stream.stop.operations = args.count;
+    plan.add_stream(stream);
+    let progress = Progress::new(false);
+    let mut teller = Teller {
+        name: name.display().to_string(),
+        roots,
+        disks,
+        last: Counts::default(),
+        before: Vec::new(),
+        number: 0,
+        interrupt: &interrupt,
+        progress: &progress,
+    };
+    teller.before = teller.read();
+    let run = engine.execute(&plan, &mut teller).map_err(|error| anyhow::anyhow!("{error}"))?;
+    let mut record =
+        empty_record("ping", &context.command, None, vec![args.target.clone()], serde_json::Value::Null);
+    record.summary = described(&run);
+    record.runs.push(run);
+    fathom_render::load::write_ping(&record, surroundings::style(), &mut std::io::stdout())?;
+    let failed = record.runs[0].faults().next().is_some();
+    Ok(if failed { Ended::Failed } else { Ended::Done })
+}
+
+/// The file itself, or the largest one below a directory.
+fn file_to_read(path: &Path) -> Result<PathBuf> {
+    if !path.is_dir() {
+        return Ok(path.to_owned());
+    }
+    let entries = std::fs::read_dir(path).map_err(|error| {
+        anyhow::anyhow!("cannot look into {}: {error}\nhint: name a file", path.display())
+    })?;
+    let largest = entries
+        .flatten()
+        .filter_map(|entry| {
+            Some((entry.metadata().ok().filter(std::fs::Metadata::is_file)?.len(), entry.path()))
+        })
+        .filter(|(size, path)| *size >= MIB && std::fs::File::open(path).is_ok())
+        .max();
+    match largest {
+        Some((_, path)) => Ok(path),
+        None => bail!(
+            "no readable file of 1 MiB or more is directly in {}\nhint: name a file or the block device",
+            path.display()
+        ),
+    }
+}
+
+/// Prints a line for each read.
+struct Teller<'a> {
+    name: String,
+    roots: Roots,
+    disks: Vec<(String, DeviceNumber)>,
+    last: Counts,
+    before: Vec<Option<counters::DiskCounters>>,
+    number: u64,
+    interrupt: &'a Interrupt,
+    progress: &'a Progress,
+}
+
+impl Teller<'_> {
+    fn read(&self) -> Vec<Option<counters::DiskCounters>> {
+        self.disks.iter().map(|(_, number)| counters::read_disk_stat(&self.roots, *number).ok()).collect()
+    }
+}
+
+impl Control for Teller<'_> {
+    fn event(&mut self, event: &Event) {
+        if let Happening::Fault { errno, offset, .. } = &event.what {
+            let error = std::io::Error::from_raw_os_error(*errno);
+            self.progress.say(&format!("warning: a read at byte {} failed: {error}", offset.0));
+        }
+    }
+
+    fn slot(&mut self, _now_ns: u64, totals: &[Totals]) -> Steer {
+        if self.interrupt.raised() {
+            return Steer::Stop(Vec::new(), Why::Signal);
+        }
+        for total in totals {
+            let new = total.counts[0].since(&self.last);
+            if new.operations + u64::from(new.errors) == 0 {
+                continue;
+            }
+            self.last = total.counts[0];
+            let after = self.read();
+            let awaits: Vec<String> = self
+                .disks
+                .iter()
+                .zip(self.before.iter().zip(&after))
+                .filter_map(|((name, _), (before, after))| {
+                    let difference = after.as_ref()?.since(before.as_ref()?);
+                    Some(format!("{name} r_await {:.2} ms", difference.read_await_ms()?))
+                })
+                .collect();
+            self.before = after;
+            self.number += new.operations;
+            let mean = Nanos(new.latency_sum_ns / new.operations.max(1));
+            println!("{}: read {} in {mean}   {}", self.name, self.number, awaits.join(", "));
+        }
+        Steer::Continue
+    }
+}
