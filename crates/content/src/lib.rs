@@ -4,19 +4,18 @@ use fathom_spec::Content;
 use rand_xoshiro::Xoshiro256Plus;
 use rand_xoshiro::rand_core::{RngCore, SeedableRng};
 
+mod lanes;
+use lanes::Lanes;
+
 /// Makes the bytes of blocks.
 #[derive(Clone, Debug)]
 pub struct Filler {
     content: Content,
     random: Xoshiro256Plus,
-    /// A pool of random bytes: blocks are cut from it at random places and made unlike by their own random words.
-    pool: Vec<u8>,
+    lanes: Lanes,
+    /// Where the lanes stand at the start of a block that repeats.
+    alike: Lanes,
 }
-
-/// Bytes in the pool: more than a second-level cache line's worth of blocks, less than the cache.
-const POOL: usize = 1 << 18;
-/// One word in so many is fresh in every block, so that no two are alike and none compresses against another.
-const FRESH_EVERY: usize = 512;
 
 impl Filler {
     /// A filler; `None` for contents that are not built yet (the formats of other tools).
@@ -26,12 +25,8 @@ impl Filler {
             Content::Zero | Content::Random { .. } | Content::Pattern(_) | Content::LogicalBlock
         );
         let mut random = Xoshiro256Plus::seed_from_u64(seed ^ 0xF111_F111);
-        let mut pool = Vec::new();
-        if matches!(content, Content::Random { .. }) {
-            pool = vec![0; POOL];
-            random.fill_bytes(&mut pool);
-        }
-        built.then(|| Filler { content: content.clone(), random, pool })
+        let (lanes, alike) = (Lanes::new(&mut random), Lanes::new(&mut random));
+        built.then(|| Filler { content: content.clone(), random, lanes, alike })
     }
 
     /// Fills a block that stands at `offset`. `mark` is the source's own word for it.
@@ -58,20 +53,9 @@ impl Filler {
         let incompressible = bytes.len() - bytes.len() * compress_percent.min(100) / 100;
         let (random, zero) = bytes.split_at_mut(incompressible);
         zero.fill(0);
-        let mut at = if alike { 0 } else { (self.random.next_u64() as usize % (POOL / 64)) * 64 };
-        let mut rest = &mut *random;
-        while !rest.is_empty() {
-            let take = rest.len().min(POOL - at);
-            let (now, later) = rest.split_at_mut(take);
-            now.copy_from_slice(&self.pool[at..at + take]);
-            (rest, at) = (later, 0);
-        }
-        if !alike {
-            for piece in random.chunks_mut(FRESH_EVERY) {
-                let word = self.random.next_u64().to_le_bytes();
-                let length = piece.len().min(8);
-                piece[..length].copy_from_slice(&word[..length]);
-            }
+        match alike {
+            true => self.alike.clone().fill(random),
+            false => self.lanes.fill(random),
         }
     }
 }
@@ -89,9 +73,9 @@ mod tests {
     }
 
     #[test]
-    fn random_blocks_are_unlike_in_every_piece_of_512_bytes() {
+    fn random_blocks_are_unlike_in_every_piece_of_64_bytes() {
         let (first, second) = filled(Content::Random { compress_percent: 0, dedupe_percent: 0 }, 1 << 20);
-        assert!(first.chunks(512).zip(second.chunks(512)).all(|(a, b)| a != b));
+        assert!(first.chunks(64).zip(second.chunks(64)).all(|(a, b)| a != b));
         let mut counts = [0u32; 256];
         first.iter().for_each(|byte| counts[*byte as usize] += 1);
         assert!(counts.iter().all(|c| (3300..4900).contains(c)), "bytes are spread evenly");
@@ -101,6 +85,26 @@ mod tests {
     fn half_of_a_half_compressible_block_is_zero() {
         let (first, _) = filled(Content::Random { compress_percent: 50, dedupe_percent: 0 }, 8192);
         assert!(first[4096..].iter().all(|b| *b == 0) && first[..4096].iter().any(|b| *b != 0));
+    }
+
+    #[test]
+    fn a_share_of_the_blocks_repeats_and_the_others_do_not() {
+        let content = Content::Random { compress_percent: 0, dedupe_percent: 30 };
+        let mut filler = Filler::new(&content, 7).unwrap();
+        let mut blocks = vec![vec![0; 512]; 2000];
+        blocks.iter_mut().for_each(|block| filler.fill(block, 0, 0));
+        blocks.sort_unstable();
+        blocks.dedup();
+        assert!((1340..=1460).contains(&blocks.len()), "{}", blocks.len());
+    }
+
+    #[test]
+    fn a_pattern_a_block_number_and_zeros_are_what_they_say() {
+        let (first, second) = filled(Content::Pattern(vec![1, 2, 3]), 7);
+        assert_eq!((first, second), (vec![1, 2, 3, 1, 2, 3, 1], vec![1, 2, 3, 1, 2, 3, 1]));
+        let (_, second) = filled(Content::LogicalBlock, 1024);
+        assert_eq!((second[0], second[511 - 7], second[512]), (16, 16, 17));
+        assert_eq!(filled(Content::Zero, 9).0, [0; 9]);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use fathom_record::ExecuteError;
 use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::fs::FileTypeExt;
 
 /// One target, open.
 #[derive(Debug)]
@@ -10,6 +11,8 @@ pub struct OpenTarget {
     /// Bytes it has.
     pub size_bytes: u64,
     alignment: u64,
+    device: bool,
+    direct: bool,
 }
 
 impl OpenTarget {
@@ -29,18 +32,29 @@ impl OpenTarget {
                 Ok(None) | Err(_) => 512,
             },
         };
-        Ok(OpenTarget { fd: Some(file.into()), size_bytes, alignment })
+        let device = file.metadata().is_ok_and(|about| about.file_type().is_block_device());
+        Ok(OpenTarget { fd: Some(file.into()), size_bytes, alignment, device, direct })
     }
 
     /// A target that is nothing.
     pub fn nothing(size_bytes: u64) -> Self {
-        OpenTarget { fd: None, size_bytes, alignment: 1 }
+        OpenTarget { fd: None, size_bytes, alignment: 1, device: false, direct: false }
     }
 
     /// Its descriptor for the kernel; -1 for nothing.
     #[inline(always)]
     pub fn raw(&self) -> i32 {
         self.fd.as_ref().map_or(-1, AsRawFd::as_raw_fd)
+    }
+
+    /// Was it opened past the page cache?
+    pub fn is_direct(&self) -> bool {
+        self.direct
+    }
+
+    /// Is it a block device?
+    pub fn is_device(&self) -> bool {
+        self.device
     }
 
     /// Offsets and lengths must be multiples of this.

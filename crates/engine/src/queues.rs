@@ -6,8 +6,9 @@ use crate::execute::WorkerMaker;
 use crate::files::OpenTarget;
 use crate::null::NullQueue;
 use crate::sys::arena::{Arena, ArenaView};
-use crate::sys::io_uring::UringQueue;
+use crate::sys::io_uring::{UringQueue, Wishes};
 use crate::sys::libaio::AioQueue;
+use crate::sys::mmap::MmapQueue;
 use crate::sys::psync::PsyncQueue;
 use fathom_drive::{Perform, Seat};
 use fathom_record::ExecuteError;
@@ -45,7 +46,8 @@ pub(crate) fn build(
         QueueKind::Libaio => &[QueueKind::Libaio],
         QueueKind::Psync => &[QueueKind::Psync],
         QueueKind::Vectored => &[QueueKind::Vectored],
-        QueueKind::Mmap | QueueKind::Null | QueueKind::Sim => {
+        QueueKind::Mmap => &[QueueKind::Mmap],
+        QueueKind::Null | QueueKind::Sim => {
             return Err(ExecuteError::Plan {
                 what: format!("the engine has no {:?} queue for files", wanted.kind),
                 hint: "use io_uring, libaio or psync".to_owned(),
@@ -81,19 +83,30 @@ fn attempt(
     let view = ArenaView::of(&arena);
     let filling = || Filling::wanted(&wanted.content, wanted.writes, view, wanted.seed);
     let syncs = (wanted.commit, wanted.sync);
-    let (clock, depth) = (seat.clock, wanted.depth);
+    let clock = seat.clock;
     let mut take =
         || maker.take().unwrap_or_else(|| unreachable!("a maker is taken once, by the kind that works"));
     Ok(match kind {
         QueueKind::IoUring => {
-            let queue = UringQueue::new(targets.clone(), arena, clock, depth, syncs, wanted.options)?;
+            let Wanted { writes, commit, sync, options, depth, .. } = *wanted;
+            let wishes = Wishes { depth, writes, commit, sync, options };
+            let queue = UringQueue::new(targets.clone(), arena, clock, wishes)?;
             queue.notes().iter().for_each(|note| seat.note(note.clone()));
             seat.queue(queue.description());
             take().on(queue, filling())
         }
         QueueKind::Libaio => {
-            let queue = AioQueue::new(targets.clone(), arena, clock, depth, syncs)?;
+            let queue = AioQueue::new(targets.clone(), arena, clock, syncs, wanted.options)?;
+            queue.notes().iter().for_each(|note| seat.note(note.clone()));
             seat.queue("libaio".to_owned());
+            take().on(queue, filling())
+        }
+        QueueKind::Mmap => {
+            let queue = MmapQueue::new(targets.clone(), arena, clock, syncs, wanted.writes)?;
+            if targets.iter().any(OpenTarget::is_direct) {
+                seat.note("mmap goes through the page cache, although direct I/O was asked for".to_owned());
+            }
+            seat.queue("mmap".to_owned());
             take().on(queue, filling())
         }
         kind => {

@@ -1,7 +1,13 @@
 //! Which operation comes next: builds the source of one worker from what the plan says.
 
 mod mixed;
+mod order;
+mod permutation;
 mod place;
+mod sizes;
+mod skewed;
+#[cfg(test)]
+mod tests;
 mod uniform;
 
 use fathom_drive::Source;
@@ -52,25 +58,31 @@ pub fn build(
     if blocks.generator != Generator::Xoshiro {
         return Err(refuse("random generator but its own"));
     }
-    if matches!(blocks.mix, Mix::ByCompleted { .. }) {
-        return Err(refuse("mix by what was completed"));
+    if blocks.sync.len() > 1 {
+        return Err(refuse("more than one rule of syncs in a stream"));
     }
-    let Sizes::One(size) = blocks.sizes else {
-        return Err(refuse("operations of several sizes in one stream"));
+    let (size, step) = match &blocks.sizes {
+        Sizes::One(size) => (size.0, blocks.align.0),
+        _ if matches!(blocks.pattern, Pattern::Uniform { once: true }) => {
+            return Err(refuse("random order that visits each block once with several sizes"));
+        }
+        // Blocks of the smallest size; a longer operation covers several, up to its target's end.
+        sizes => (sizes.least().0, if blocks.align.0 == 0 { sizes.least().0 } else { blocks.align.0 }),
     };
-    let grid = geometry.grid(size.0, blocks.align.0)?;
+    let grid = geometry.grid(size, step)?;
     let seed = seed ^ (u64::from(worker) + 1).wrapping_mul(0xD6E8_FEB8_6659_FD93);
     let plain =
         blocks.sync.is_empty() && stop.operations.is_none() && stop.bytes.is_none() && stop.passes.is_none();
+    let one_size = matches!(blocks.sizes, Sizes::One(_));
     match (&blocks.pattern, blocks.mix, grid.one_target()) {
-        (Pattern::Uniform { once: false }, Mix::Only(verb), Some(target)) if plain => {
+        (Pattern::Uniform { once: false }, Mix::Only(verb), Some(target)) if plain && one_size => {
             Ok(Box::new(uniform::Uniform::new(&grid, target, verb, seed)))
         }
-        (Pattern::Uniform { .. } | Pattern::Sequential(_), _, _) => {
-            let order = mixed::Order::of(&blocks.pattern, &grid, worker, workers, seed);
-            let limit = mixed::operations_at_most(stop, size.0, grid.blocks());
-            Ok(Box::new(mixed::Mixed::new(grid, order, blocks, verbs, limit, seed)))
+        _ => {
+            let order = order::Order::of(&blocks.pattern, &grid, worker, workers, seed)?;
+            let lengths = sizes::Lengths::of(&blocks.sizes, grid.step)?;
+            let limit = mixed::Limit::of(stop, &grid);
+            Ok(Box::new(mixed::Mixed::new(grid, order, lengths, blocks, verbs, limit, seed)))
         }
-        _ => Err(refuse("such order of blocks; it has uniform random and sequential ones")),
     }
 }

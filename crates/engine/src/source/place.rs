@@ -55,11 +55,12 @@ impl Geometry {
         };
         let mut pieces = match &self.space {
             Space::Whole(target) => {
-                vec![one(target.0 as u16, self.start.next_multiple_of(self.align), self.length)]
+                let from = self.start.next_multiple_of(self.align);
+                vec![one(target.0 as u16, from, self.length.saturating_sub(from - self.start))]
             }
             Space::Concat(over) | Space::Picked { over, .. } => self.concatenated(over, one),
             Space::Striped { over, depth } => {
-                if !depth.0.is_multiple_of(step) || size > depth.0 {
+                if !depth.0.is_multiple_of(size) || step != size || !self.start.is_multiple_of(step) {
                     return bad(
                         format!("blocks of {} do not fit stripes of {}", Bytes(size), depth),
                         "use a stripe depth that is a multiple of the block size",
@@ -93,7 +94,8 @@ impl Geometry {
             let size = self.sizes.get(target.0 as usize).copied().unwrap_or(0);
             let (from, to) = (self.start.max(at), end.min(at + size));
             if from < to {
-                pieces.push(one(target.0 as u16, (from - at).next_multiple_of(self.align), to - from));
+                let start = (from - at).next_multiple_of(self.align);
+                pieces.push(one(target.0 as u16, start, (to - at).saturating_sub(start)));
             }
             at += size;
         }
@@ -139,6 +141,25 @@ impl Grid {
             ([piece], None) => Some((piece.target, piece.start)),
             _ => None,
         }
+    }
+
+    /// The targets, in order.
+    pub(crate) fn targets(&self) -> impl DoubleEndedIterator<Item = u16> + ExactSizeIterator + '_ {
+        self.pieces.iter().map(|piece| piece.target)
+    }
+
+    /// Bytes from a block's start to the end of its piece, or of its stripe, or of the region.
+    pub(crate) fn room(&self, block: u64) -> u64 {
+        let blocks = match (self.stripe, &self.pieces[..]) {
+            (Some((per_stripe, first)), _) => {
+                (per_stripe - (block + first) % per_stripe).min(self.blocks - block)
+            }
+            (None, pieces) => {
+                let piece = &pieces[pieces.partition_point(|p| p.first <= block).saturating_sub(1)];
+                piece.first + piece.blocks - block
+            }
+        };
+        (blocks - 1) * self.step + self.size
     }
 
     /// Target and first byte of a block.

@@ -34,7 +34,7 @@ impl Arena {
     /// First byte of a tag's buffer.
     #[inline(always)]
     pub fn pointer(&self, tag: u32) -> *mut u8 {
-        debug_assert!((tag as usize) < self.count);
+        assert!((tag as usize) < self.count, "a tag of this arena");
         self.base.wrapping_add(tag as usize * self.stride)
     }
 
@@ -46,6 +46,11 @@ impl Arena {
     /// Bytes of one buffer.
     pub fn stride(&self) -> usize {
         self.stride
+    }
+
+    /// How many buffers.
+    pub fn count(&self) -> usize {
+        self.count
     }
 
     /// Bytes of all.

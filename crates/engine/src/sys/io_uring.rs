@@ -1,218 +1,381 @@
-//! io_uring: registered files and buffers where they can be had, one system call that submits and waits.
+//! io_uring: one system call submits and waits; waiting is for one, reaping is of all.
 
 use super::arena::Arena;
 use super::psync;
+use super::ring_mode::{Mode, Tasks, climb};
 use crate::files::OpenTarget;
 use fathom_drive::{Clock, Completion, Operation, Queue};
 use fathom_spec::{QueueOptions, SyncKind, Verb};
-use io_uring::types::{Fd, Fixed, FsyncFlags, SubmitArgs, Timespec};
-use io_uring::{IoUring, opcode, squeue};
+use io_uring::{IoUring, opcode, squeue, types};
+use std::io;
+use std::marker::PhantomData;
+use std::mem::ManuallyDrop;
+use std::os::fd::RawFd;
 use std::sync::Arc;
+use std::time::Duration;
 
-/// Marks the write of a commit, whose completion does not end the operation.
-const HALF: u64 = 1 << 32;
+const ENTER_GETEVENTS: u32 = 1;
+const ENTER_SQ_WAKEUP: u32 = 2;
+const ENTER_EXT_ARG: u32 = 8;
+/// The most that one registered buffer may hold.
+const BUFFER_MOST: usize = 1 << 30;
 
-/// One worker's ring.
+/// What a completion belongs to; stands above the tag in `user_data`.
+const PART_WRITE: u64 = 1 << 32;
+const PART_SYNC: u64 = 2 << 32;
+const PART_LENGTH: u64 = 3 << 32;
+
+/// The kernel's struct io_uring_getevents_arg.
+#[repr(C)]
+struct WaitArgument {
+    signal_mask: u64,
+    signal_mask_size: u32,
+    least_wait_us: u32,
+    timespec: u64,
+}
+const _: () = assert!(size_of::<WaitArgument>() == 24);
+const _: () = assert!(size_of::<squeue::Entry>() == 64 && size_of::<io_uring::cqueue::Entry>() == 16);
+const _: () = assert!(size_of::<types::Timespec>() == 16);
+
+/// Operations through io_uring. It stays on the thread that made it (SINGLE_ISSUER).
 pub struct UringQueue {
-    // Dropped first: the kernel lets go of the buffers before the arena unmaps them.
     ring: IoUring,
-    arena: Arena,
-    targets: Arc<[OpenTarget]>,
     clock: Clock,
+    /// Given back only when nothing is in flight.
+    arena: ManuallyDrop<Arena>,
+    targets: Arc<[OpenTarget]>,
     fixed_files: bool,
     fixed_buffers: bool,
+    /// 0: all of the arena is one registered buffer; all ones: each tag has its own.
+    buffer_mask: u32,
+    rw_flags: i32,
     commit: SyncKind,
     sync: SyncKind,
-    read_write_flags: i32,
-    queued: usize,
-    /// Results of writes whose sync is still on its way, by tag.
-    halves: Vec<i32>,
-    /// Operations done at once, outside the ring.
-    inline: Vec<Completion>,
+    /// Per tag: what the write of a commit answered, or a trim's length.
+    kept: Vec<i32>,
+    /// Completions of what the ring could not do and the thread did itself.
+    done: Vec<Completion>,
+    /// Entries that the kernel has not taken yet.
+    unsubmitted: u32,
+    /// Entries that have not come back.
+    outstanding: usize,
+    mode: Mode,
     notes: Vec<String>,
+    on_this_thread: PhantomData<*const ()>,
+}
+
+/// What a ring is made for.
+#[derive(Clone, Copy, Debug)]
+pub struct Wishes {
+    /// Operations outstanding at most.
+    pub depth: u32,
+    /// Are there writes, and so perhaps commits, which take two entries each?
+    pub writes: bool,
+    /// What `Verb::Commit` does after its write.
+    pub commit: SyncKind,
+    /// What `Verb::Sync` does.
+    pub sync: SyncKind,
+    /// Finer points.
+    pub options: QueueOptions,
 }
 
 impl UringQueue {
-    /// A ring with room for `depth` operations over open targets.
-    pub fn new(
+    /// A ring over these targets and buffers. Make it on the thread that uses it.
+    pub fn new(targets: Arc<[OpenTarget]>, arena: Arena, clock: Clock, wishes: Wishes) -> io::Result<Self> {
+        let mut notes = Vec::new();
+        let (options, depth) = (wishes.options, wishes.depth.max(1).next_power_of_two());
+        let entries = if wishes.writes { depth * 2 } else { depth };
+        let wanted = Mode {
+            io_poll: options.io_poll && may_poll(&targets, &arena, clock, wishes, &mut notes),
+            submit_poll: options.submit_poll,
+            tasks: if options.submit_poll { Tasks::Interrupting } else { Tasks::Deferred },
+        };
+        let (ring, mode) = climb(wanted, entries, &mut notes)?;
+        Ok(Self::over(ring, mode, targets, arena, clock, wishes, notes))
+    }
+
+    fn over(
+        ring: IoUring,
+        mode: Mode,
         targets: Arc<[OpenTarget]>,
         arena: Arena,
         clock: Clock,
-        depth: u32,
-        (commit, sync): (SyncKind, SyncKind),
-        options: QueueOptions,
-    ) -> std::io::Result<Self> {
-        let mut notes = Vec::new();
-        let entries = (depth.max(1) * 2).next_power_of_two();
-        let ring = build(entries, options, &mut notes)?;
-        let mut queue = UringQueue {
-            ring,
-            arena,
-            targets,
+        wishes: Wishes,
+        mut notes: Vec<String>,
+    ) -> Self {
+        let registered = !wishes.options.unregistered;
+        let fixed_files = registered && register_files(&ring, &targets, &mut notes);
+        let buffer_mask = if arena.length() <= BUFFER_MOST { 0 } else { u32::MAX };
+        let fixed_buffers = registered && register_buffers(&ring, &arena, buffer_mask, &mut notes);
+        UringQueue {
             clock,
-            fixed_files: false,
-            fixed_buffers: false,
-            commit,
-            sync,
-            read_write_flags: if options.no_wait { libc::RWF_NOWAIT } else { 0 },
-            queued: 0,
-            halves: vec![0; depth as usize],
-            inline: Vec::with_capacity(depth as usize),
+            kept: vec![0; arena.count()],
+            done: Vec::with_capacity(arena.count()),
+            arena: ManuallyDrop::new(arena),
+            targets,
+            fixed_files,
+            fixed_buffers,
+            buffer_mask,
+            rw_flags: if wishes.options.no_wait { libc::RWF_NOWAIT } else { 0 },
+            commit: wishes.commit,
+            sync: wishes.sync,
+            unsubmitted: 0,
+            outstanding: 0,
+            mode,
             notes,
-        };
-        if !options.unregistered {
-            queue.register();
+            on_this_thread: PhantomData,
+            ring,
         }
-        Ok(queue)
     }
 
-    /// What was taken in place of what was asked for.
+    /// What was asked for and could not be had, and what was taken instead.
     pub fn notes(&self) -> &[String] {
         &self.notes
     }
 
-    /// How the ring works, in a few words.
+    /// How this ring does its work, for the record.
     pub fn description(&self) -> String {
-        let with = |yes, what: &str| if yes { format!(", registered {what}") } else { String::new() };
-        format!("io_uring{}{}", with(self.fixed_files, "files"), with(self.fixed_buffers, "buffers"))
+        let tasks = match self.mode.tasks {
+            Tasks::Deferred => ", deferred task work",
+            Tasks::Cooperative => ", cooperative task work",
+            Tasks::Interrupting => "",
+        };
+        let said = |yes: bool, text| if yes { text } else { "" };
+        format!(
+            "io_uring{tasks}{}{}{}{}",
+            said(self.fixed_files, ", registered files"),
+            said(self.fixed_buffers, ", registered buffers"),
+            said(self.mode.io_poll, ", polled completions"),
+            said(self.mode.submit_poll, ", a submitting kernel thread"),
+        )
     }
 
-    fn register(&mut self) {
-        let fds: Vec<i32> = self.targets.iter().map(OpenTarget::raw).collect();
-        match self.ring.submitter().register_files(&fds) {
-            Ok(()) => self.fixed_files = true,
-            Err(error) => self.notes.push(format!("io_uring: files are not registered ({error})")),
-        }
-        let whole = libc::iovec { iov_base: self.arena.base().cast(), iov_len: self.arena.length() };
-        // SAFETY: the arena stays mapped until the ring, which is dropped first, has let go of it.
-        match unsafe { self.ring.submitter().register_buffers(&[whole]) } {
-            Ok(()) => self.fixed_buffers = true,
-            Err(error) => self.notes.push(format!(
-                "io_uring: buffers are not registered ({error}); raise the limit on locked memory (ulimit -l)"
-            )),
-        }
-    }
-
+    /// Puts entries into the ring. There is room for all that the depth allows, but a submitting kernel thread may
+    /// lag behind in taking them.
     #[inline(always)]
-    fn entry(&self, tag: u32, operation: &Operation, write: bool) -> squeue::Entry {
-        let pointer = self.arena.pointer(tag);
-        let (offset, length, flags) = (operation.offset, operation.length, self.read_write_flags);
-        let target = u32::from(operation.target);
-        macro_rules! build {
-            ($op:ident, $fd:expr $(, $index:expr)?) => {
-                opcode::$op::new($fd, pointer.cast(), length $(, $index)?).offset(offset).rw_flags(flags).build()
-            };
+    fn queue(&mut self, entries: &[squeue::Entry]) {
+        // SAFETY: an entry's pointer is a tag's buffer in the arena, which lives until nothing is outstanding.
+        while unsafe { self.ring.submission().push_multiple(entries) }.is_err() {
+            self.hand_over();
         }
-        let entry = match (write, self.fixed_files, self.fixed_buffers) {
-            (false, true, true) => build!(ReadFixed, Fixed(target), 0),
-            (false, true, false) => build!(Read, Fixed(target)),
-            (false, false, true) => build!(ReadFixed, Fd(self.raw(operation)), 0),
-            (false, false, false) => build!(Read, Fd(self.raw(operation))),
-            (true, true, true) => build!(WriteFixed, Fixed(target), 0),
-            (true, true, false) => build!(Write, Fixed(target)),
-            (true, false, true) => build!(WriteFixed, Fd(self.raw(operation)), 0),
-            (true, false, false) => build!(Write, Fd(self.raw(operation))),
-        };
-        entry.user_data(u64::from(tag))
-    }
-
-    fn raw(&self, operation: &Operation) -> i32 {
-        self.targets[operation.target as usize].raw()
-    }
-
-    fn sync_entry(&self, tag: u32, operation: &Operation, kind: SyncKind) -> squeue::Entry {
-        let flags = if kind == SyncKind::Fdatasync { FsyncFlags::DATASYNC } else { FsyncFlags::empty() };
-        let entry = match self.fixed_files {
-            true => opcode::Fsync::new(Fixed(u32::from(operation.target))).flags(flags).build(),
-            false => opcode::Fsync::new(Fd(self.raw(operation))).flags(flags).build(),
-        };
-        entry.user_data(u64::from(tag))
-    }
-
-    fn submit_one(&mut self, entry: &squeue::Entry) {
-        // SAFETY: the entry's buffer is the tag's piece of the arena, which stays mapped and untouched until the tag
-        // comes back; its file stays open as long as `targets`.
-        while unsafe { self.ring.submission().push(entry) }.is_err() {
-            // The ring has room for twice the depth, so this is only a kernel thread that lags behind.
-            let _ = self.ring.submit();
-        }
-        self.queued += 1;
+        self.unsubmitted += entries.len() as u32;
+        self.outstanding += entries.len();
     }
 
     #[cold]
-    fn push_unusual(&mut self, tag: u32, operation: &Operation) {
+    fn hand_over(&mut self) {
+        if let Ok(taken) = self.call(0, None) {
+            self.unsubmitted = self.unsubmitted.saturating_sub(taken as u32);
+        }
+        std::thread::yield_now();
+    }
+
+    fn fd(&self, file: u16) -> RawFd {
+        self.targets.get(file as usize).map_or(-1, |target| target.raw())
+    }
+
+    /// A read, or else a write, of a tag's buffer.
+    #[inline(always)]
+    fn transfer(&self, tag: u32, operation: &Operation) -> squeue::Entry {
+        let Operation { offset, length, target, .. } = *operation;
+        assert!(length as usize <= self.arena.stride());
+        let buffer = self.arena.pointer(tag);
+        let index = (tag & self.buffer_mask) as u16;
+        let flags = self.rw_flags;
+        macro_rules! entry {
+            ($kind:ident $(, $index:ident)?) => {
+                if self.fixed_files {
+                    let file = types::Fixed(target.into());
+                    opcode::$kind::new(file, buffer, length $(, $index)?).offset(offset).rw_flags(flags).build()
+                } else {
+                    let file = types::Fd(self.fd(target));
+                    opcode::$kind::new(file, buffer, length $(, $index)?).offset(offset).rw_flags(flags).build()
+                }
+            };
+        }
+        let entry = match (operation.verb, self.fixed_buffers) {
+            (Verb::Read, true) => entry!(ReadFixed, index),
+            (Verb::Read, false) => entry!(Read),
+            (_, true) => entry!(WriteFixed, index),
+            (_, false) => entry!(Write),
+        };
+        entry.user_data(u64::from(tag))
+    }
+
+    /// The sync of a target; `None` where the ring cannot do it.
+    fn sync_entry(&self, file: u16, kind: SyncKind, range: (u64, u32)) -> Option<squeue::Entry> {
+        let file = types::Fd(self.fd(file));
+        let whole = |flags| opcode::Fsync::new(file).flags(flags).build();
+        match kind {
+            _ if self.mode.io_poll => None,
+            SyncKind::None => None,
+            SyncKind::Fsync => Some(whole(types::FsyncFlags::empty())),
+            SyncKind::Fdatasync | SyncKind::Msync => Some(whole(types::FsyncFlags::DATASYNC)),
+            SyncKind::Range => {
+                let flags = libc::SYNC_FILE_RANGE_WAIT_BEFORE
+                    | libc::SYNC_FILE_RANGE_WRITE
+                    | libc::SYNC_FILE_RANGE_WAIT_AFTER;
+                Some(opcode::SyncFileRange::new(file, range.1).offset(range.0).flags(flags).build())
+            }
+        }
+    }
+
+    /// What is neither a read nor a write.
+    #[cold]
+    fn push_other(&mut self, tag: u32, operation: &Operation) {
+        let word = u64::from(tag);
+        let range = (operation.offset, operation.length);
         match operation.verb {
-            Verb::Sync if matches!(self.sync, SyncKind::Fsync | SyncKind::Fdatasync) => {
-                let entry = self.sync_entry(tag, operation, self.sync);
-                self.submit_one(&entry);
-            }
-            Verb::Commit if matches!(self.commit, SyncKind::Fsync | SyncKind::Fdatasync) => {
-                let write = self
-                    .entry(tag, operation, true)
-                    .flags(squeue::Flags::IO_LINK)
-                    .user_data(u64::from(tag) | HALF);
-                self.submit_one(&write);
-                let entry = self.sync_entry(tag, operation, self.commit);
-                self.submit_one(&entry);
-            }
             Verb::Commit => {
-                let entry = self.entry(tag, operation, true);
-                self.submit_one(&entry);
+                let write = self.transfer(tag, operation);
+                match self.sync_entry(operation.target, self.commit, range) {
+                    Some(sync) => self.queue(&[
+                        write.flags(squeue::Flags::IO_LINK).user_data(word | PART_WRITE),
+                        sync.user_data(word | PART_SYNC),
+                    ]),
+                    None => self.queue(&[write]),
+                }
             }
-            verb => {
-                let target = &self.targets[operation.target as usize];
-                let result = match verb {
-                    Verb::Trim => psync::discard(target, operation),
-                    _ => psync::sync(target.raw(), self.sync),
+            Verb::Sync => match self.sync_entry(operation.target, self.sync, (0, 0)) {
+                Some(sync) => self.queue(&[sync.user_data(word)]),
+                None => {
+                    let result = psync::answer(psync::sync(self.fd(operation.target), self.sync));
+                    self.done.push(Completion { tag, result });
+                }
+            },
+            Verb::Trim => self.push_trim(tag, operation),
+            _ => self.done.push(Completion { tag, result: -libc::EOPNOTSUPP }),
+        }
+    }
+
+    /// A hole in a file through the ring; a device is asked by the thread itself.
+    fn push_trim(&mut self, tag: u32, operation: &Operation) {
+        let target = &self.targets[operation.target as usize];
+        if self.mode.io_poll || target.is_device() {
+            let result = psync::answer(psync::discard(target, operation));
+            return self.done.push(Completion { tag, result });
+        }
+        self.kept[tag as usize] = operation.length as i32;
+        let entry = opcode::Fallocate::new(types::Fd(target.raw()), operation.length.into())
+            .offset(operation.offset)
+            .mode(libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE)
+            .build()
+            .user_data(u64::from(tag) | PART_LENGTH);
+        self.queue(&[entry]);
+    }
+
+    /// One call into the kernel: hands over what is new and waits for `least`, at most `wait`.
+    fn call(&mut self, least: u32, wait: Option<Duration>) -> io::Result<usize> {
+        let mut flags = ENTER_GETEVENTS;
+        if self.mode.submit_poll && self.ring.submission().need_wakeup() {
+            flags |= ENTER_SQ_WAKEUP;
+        }
+        let submit = self.unsubmitted;
+        let submitter = self.ring.submitter();
+        match wait {
+            // SAFETY: no argument is passed; the entries' buffers live until nothing is outstanding.
+            None => unsafe { submitter.enter::<libc::sigset_t>(submit, least, flags, None) },
+            Some(wait) => {
+                let time = types::Timespec::from(wait);
+                let argument = WaitArgument {
+                    signal_mask: 0,
+                    signal_mask_size: 0,
+                    least_wait_us: 0,
+                    timespec: std::ptr::from_ref(&time) as u64,
                 };
-                let failed = || -std::io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO);
-                let result = if result < 0 { failed() } else { result as i32 };
-                self.inline.push(Completion { tag, result });
+                // SAFETY: the argument has the layout that EXT_ARG asks for, and it and its time live through the call.
+                unsafe { submitter.enter(submit, least, flags | ENTER_EXT_ARG, Some(&argument)) }
             }
+        }
+    }
+
+    /// Handles one completion of the parts of an operation; answers the operation's own when it is whole.
+    #[inline(always)]
+    fn whole(kept: &mut [i32], user_data: u64, result: i32) -> Option<Completion> {
+        let tag = user_data as u32;
+        match user_data & !0xffff_ffff {
+            0 => Some(Completion { tag, result }),
+            PART_WRITE => {
+                kept[tag as usize] = result;
+                None
+            }
+            PART_SYNC if result == 0 || result == -libc::ECANCELED => {
+                Some(Completion { tag, result: kept[tag as usize] })
+            }
+            PART_LENGTH if result == 0 => Some(Completion { tag, result: kept[tag as usize] }),
+            _ => Some(Completion { tag, result }),
         }
     }
 }
 
-/// Makes a ring with the best flags that the kernel takes; what it does not take is noted.
-fn build(entries: u32, options: QueueOptions, notes: &mut Vec<String>) -> std::io::Result<IoUring> {
-    let attempt = |deferred: bool, cooperative: bool, submit_poll: bool, io_poll: bool| {
-        let mut builder = IoUring::builder();
-        builder.setup_clamp();
-        if deferred {
-            builder.setup_single_issuer().setup_defer_taskrun();
-        } else if cooperative {
-            builder.setup_coop_taskrun();
-        }
-        if submit_poll {
-            builder.setup_sqpoll(2000);
-        }
-        if io_poll {
-            builder.setup_iopoll();
-        }
-        builder.build(entries)
+/// Can completions be polled for here? Syncs cannot be done by a polled ring, and a driver without queues for
+/// polling answers EOPNOTSUPP: one read of the first block tells.
+fn may_poll(
+    targets: &Arc<[OpenTarget]>,
+    arena: &Arena,
+    clock: Clock,
+    wishes: Wishes,
+    notes: &mut Vec<String>,
+) -> bool {
+    let refused = match wishes.writes && wishes.commit != SyncKind::None {
+        true => Some("a polled ring knows no syncs".to_owned()),
+        false => polled_read(targets, arena.stride() as u32, clock).err().map(|error| error.to_string()),
     };
-    if options.submit_poll {
-        match attempt(false, false, true, options.io_poll) {
-            Ok(ring) => return Ok(ring),
-            Err(error) => notes.push(format!("io_uring: no polling submission thread ({error})")),
+    if let Some(why) = &refused {
+        notes.push(format!("io_uring without polled completions: {why}"));
+    }
+    refused.is_none()
+}
+
+fn polled_read(targets: &Arc<[OpenTarget]>, stride: u32, clock: Clock) -> io::Result<()> {
+    let mode = Mode { io_poll: true, submit_poll: false, tasks: Tasks::Interrupting };
+    let ring = mode.build(2, 4)?;
+    let length = stride.min(4096);
+    let arena = Arena::new(1, length as usize)?;
+    let options = QueueOptions { unregistered: true, ..QueueOptions::default() };
+    let wishes = Wishes { depth: 1, writes: false, commit: SyncKind::None, sync: SyncKind::None, options };
+    let mut queue = UringQueue::over(ring, mode, targets.clone(), arena, clock, wishes, Vec::new());
+    let verb = Verb::Read;
+    queue.push(&[0], &[Operation { offset: 0, due_ns: 0, mark: 0, length, target: 0, verb, cell: 0 }]);
+    let (mut done, until) = (Vec::new(), clock.now() + 1_000_000_000);
+    while done.is_empty() && clock.now() < until {
+        queue.enter(1, until);
+        queue.poll(&mut done);
+    }
+    match done.first().map(|completion| completion.result) {
+        Some(result) if result < 0 => Err(io::Error::from_raw_os_error(-result)),
+        _ => Ok(()),
+    }
+}
+
+fn register_files(ring: &IoUring, targets: &[OpenTarget], notes: &mut Vec<String>) -> bool {
+    let descriptors: Vec<RawFd> = targets.iter().map(|target| target.raw()).collect();
+    match ring.submitter().register_files(&descriptors) {
+        Ok(()) => true,
+        Err(error) => {
+            notes.push(format!("io_uring without registered files: {error}"));
+            false
         }
     }
-    if options.io_poll {
-        match attempt(true, false, false, true) {
-            Ok(ring) => return Ok(ring),
-            Err(error) => notes.push(format!("io_uring: no polled completions ({error})")),
+}
+
+fn register_buffers(ring: &IoUring, arena: &Arena, mask: u32, notes: &mut Vec<String>) -> bool {
+    let vector = |base: *mut u8, length| libc::iovec { iov_base: base.cast(), iov_len: length };
+    let buffers: Vec<libc::iovec> = match mask {
+        0 => vec![vector(arena.base(), arena.length())],
+        _ => (0..arena.count() as u32).map(|tag| vector(arena.pointer(tag), arena.stride())).collect(),
+    };
+    // SAFETY: the buffers are the arena's, which outlives the ring.
+    match unsafe { ring.submitter().register_buffers(&buffers) } {
+        Ok(()) => true,
+        Err(error) => {
+            let hint = match error.raw_os_error() {
+                Some(libc::ENOMEM) => "; raise the limit on locked memory (ulimit -l)",
+                _ => "",
+            };
+            notes.push(format!("io_uring without registered buffers: {error}{hint}"));
+            false
         }
-    }
-    let refused = |error: &std::io::Error| error.raw_os_error() == Some(libc::EINVAL);
-    match attempt(true, false, false, false) {
-        Err(error) if refused(&error) => {
-            notes.push("io_uring: this kernel has no deferred task work".to_owned());
-            match attempt(false, true, false, false) {
-                Err(error) if refused(&error) => attempt(false, false, false, false),
-                other => other,
-            }
-        }
-        other => other,
     }
 }
 
@@ -225,65 +388,80 @@ impl Queue for UringQueue {
     #[inline]
     fn push(&mut self, tags: &[u32], operations: &[Operation]) {
         for (tag, operation) in tags.iter().zip(operations) {
-            match operation.verb {
-                Verb::Read | Verb::Write => {
-                    let entry = self.entry(*tag, operation, operation.verb == Verb::Write);
-                    self.submit_one(&entry);
-                }
-                _ => self.push_unusual(*tag, operation),
+            if matches!(operation.verb, Verb::Read | Verb::Write) {
+                let entry = self.transfer(*tag, operation);
+                self.queue(&[entry]);
+            } else {
+                self.push_other(*tag, operation);
             }
         }
     }
 
     #[inline]
     fn enter(&mut self, at_least: usize, until_ns: u64) {
-        let at_least = at_least.saturating_sub(self.inline.len());
-        if self.queued == 0 && at_least == 0 {
-            if self.inline.is_empty() {
+        if self.outstanding == 0 {
+            if self.done.is_empty() && until_ns != u64::MAX {
                 psync::sleep_until(&self.clock, until_ns);
             }
             return;
         }
-        let result = if at_least == 0 || until_ns == u64::MAX {
-            self.ring.submitter().submit_and_wait(at_least)
-        } else {
-            let left = until_ns.saturating_sub(self.clock.now());
-            let timeout = Timespec::new().sec(left / 1_000_000_000).nsec((left % 1_000_000_000) as u32);
-            self.ring.submitter().submit_with_args(at_least, &SubmitArgs::new().timespec(&timeout))
+        let (least, wait) = match until_ns {
+            _ if !self.done.is_empty() => (0, None),
+            0 => (0, None),
+            u64::MAX => (at_least.min(self.outstanding) as u32, None),
+            until => match until.saturating_sub(self.clock.now()) {
+                0 => (0, None),
+                left => (at_least.clamp(1, self.outstanding) as u32, Some(Duration::from_nanos(left))),
+            },
         };
-        // A time-out, a signal or a full completion queue leave what was not submitted in the ring: the next
-        // call takes it along.
-        if let Ok(submitted) = result {
-            self.queued = self.queued.saturating_sub(submitted);
-        } else {
-            self.queued = self.ring.submission().len();
+        match self.call(least, wait) {
+            Ok(taken) => self.unsubmitted -= (taken as u32).min(self.unsubmitted),
+            Err(error) => self.refused(&error),
         }
     }
 
     #[inline]
     fn poll(&mut self, done: &mut Vec<Completion>) {
-        done.append(&mut self.inline);
+        if !self.done.is_empty() {
+            done.append(&mut self.done);
+        }
+        let (kept, mut reaped) = (&mut self.kept, 0);
         for entry in self.ring.completion() {
-            let data = entry.user_data();
-            let tag = data as u32;
-            if data & HALF != 0 {
-                self.halves[tag as usize] = entry.result();
-                continue;
+            reaped += 1;
+            if let Some(completion) = Self::whole(kept, entry.user_data(), entry.result()) {
+                done.push(completion);
             }
-            let half = std::mem::take(&mut self.halves[tag as usize]);
-            let result = match (half, entry.result()) {
-                (0, result) => result,
-                // The sync of a commit: it counts what its write moved, or what went wrong first.
-                (moved, 0) => moved,
-                (moved, failed) => {
-                    if moved < 0 {
-                        moved
-                    } else {
-                        failed
-                    }
-                }
-            };
-            done.push(Completion { tag, result });
+        }
+        self.outstanding -= reaped;
+    }
+}
+
+impl UringQueue {
+    /// The kernel did not take what was offered. EINTR, EAGAIN, EBUSY and a timeout (ETIME) pass by themselves: the
+    /// next `enter` offers again. How many entries it took before a timeout is told by the ring itself.
+    #[cold]
+    fn refused(&mut self, error: &io::Error) {
+        self.unsubmitted = self.ring.submission().len() as u32;
+        let passing = [libc::EINTR, libc::EAGAIN, libc::EBUSY, libc::ETIME];
+        if !error.raw_os_error().is_some_and(|code| passing.contains(&code)) {
+            std::thread::yield_now();
+        }
+    }
+}
+
+impl Drop for UringQueue {
+    fn drop(&mut self) {
+        let until = self.clock.now() + 1_000_000_000;
+        let mut done = Vec::new();
+        while self.outstanding > 0 && self.clock.now() < until {
+            self.enter(self.outstanding, until);
+            done.clear();
+            self.poll(&mut done);
+        }
+        // A device that has stopped answering may still write into the buffers: then they are never given back.
+        if self.outstanding == 0 {
+            // SAFETY: the arena is dropped only here, and nobody uses it afterwards.
+            unsafe { ManuallyDrop::drop(&mut self.arena) };
         }
     }
 }

@@ -1,45 +1,57 @@
-//! The kernel's older asynchronous I/O by its own system calls; completions are taken from the ring that the
-//! kernel shares with the process, and waited for by io_getevents.
+//! The kernel's older asynchronous I/O by its own system calls: one io_submit a batch; completions are taken from
+//! the ring that the kernel maps into the process, and io_getevents only waits.
 
 use super::arena::Arena;
 use super::psync;
 use crate::files::OpenTarget;
 use fathom_drive::{Clock, Completion, Operation, Queue};
-use fathom_spec::{SyncKind, Verb};
+use fathom_spec::{QueueOptions, SyncKind, Verb};
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// `struct iocb` of the kernel's interface (little endian layout).
+const PREAD: u16 = 0;
+const PWRITE: u16 = 1;
+const FSYNC: u16 = 2;
+const FDSYNC: u16 = 3;
+const RING_MAGIC: u32 = 0xa10a_10a1;
+
+/// The kernel's struct iocb.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
-struct Iocb {
+#[derive(Clone, Copy, Debug)]
+struct Control {
     data: u64,
+    #[cfg(target_endian = "little")]
     key: u32,
-    flags: i32,
+    rw_flags: i32,
+    #[cfg(target_endian = "big")]
+    key: u32,
     opcode: u16,
     priority: i16,
     fd: u32,
     buffer: u64,
-    bytes: u64,
+    length: u64,
     offset: i64,
     reserved: u64,
-    more_flags: u32,
+    flags: u32,
     event_fd: u32,
 }
+const _: () = assert!(size_of::<Control>() == 64);
 
-/// `struct io_event`.
+/// The kernel's struct io_event.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
-struct IoEvent {
+struct Answer {
     data: u64,
-    object: u64,
+    control: u64,
     result: i64,
-    result2: i64,
+    more: i64,
 }
+const _: () = assert!(size_of::<Answer>() == 32);
 
-/// The head of the shared ring, `struct aio_ring`.
+/// The head of the ring that the kernel shares.
 #[repr(C)]
-struct Ring {
+struct Shared {
     id: u32,
     count: u32,
     head: AtomicU32,
@@ -47,130 +59,272 @@ struct Ring {
     magic: u32,
     compatible: u32,
     incompatible: u32,
-    header_bytes: u32,
+    header_length: u32,
 }
+const _: () = assert!(size_of::<Shared>() == 32);
 
-const _: () = assert!(size_of::<Iocb>() == 64 && size_of::<IoEvent>() == 32 && size_of::<Ring>() == 32);
-
-const MAGIC: u32 = 0xa10a_10a1;
-const READ: u16 = 0;
-const WRITE: u16 = 1;
-
-/// One worker's context.
+/// Operations through libaio's system calls.
 #[derive(Debug)]
 pub struct AioQueue {
     context: u64,
+    clock: Clock,
     arena: Arena,
     targets: Arc<[OpenTarget]>,
-    clock: Clock,
+    controls: Vec<Control>,
+    operations: Vec<Operation>,
+    /// Addresses of the controls that are to be submitted next.
+    pending: Vec<*mut Control>,
+    answers: Vec<Answer>,
+    done: Vec<Completion>,
+    outstanding: usize,
+    rw_flags: i32,
     commit: SyncKind,
     sync: SyncKind,
-    blocks: Vec<Iocb>,
-    /// Addresses of the blocks to submit.
-    waiting: Vec<u64>,
-    operations: Vec<Operation>,
-    events: Vec<IoEvent>,
-    inline: Vec<Completion>,
+    /// May completions be taken from the shared ring?
+    shared_ring: bool,
+    /// Does the kernel refuse asynchronous syncs?
+    syncs_here: bool,
+    notes: Vec<String>,
 }
 
-// SAFETY: the pointers inside lead to memory that the queue itself owns.
-unsafe impl Send for AioQueue {}
+/// Bit of `data` that marks the sync of a commit, whose write is done.
+const SYNC_PART: u64 = 1 << 32;
 
 impl AioQueue {
-    /// A context with room for `depth` operations.
+    /// A context for as many operations as there are buffers, over these targets and buffers. EAGAIN: the system's slots
+    /// (fs.aio-max-nr) are used up.
     pub fn new(
         targets: Arc<[OpenTarget]>,
         arena: Arena,
         clock: Clock,
-        depth: u32,
         (commit, sync): (SyncKind, SyncKind),
-    ) -> std::io::Result<Self> {
+        options: QueueOptions,
+    ) -> io::Result<Self> {
+        let depth = arena.count();
         let mut context = 0u64;
-        // SAFETY: the kernel writes the context's address into the u64, which lives through the call.
-        let result =
-            unsafe { libc::syscall(libc::SYS_io_setup, libc::c_long::from(depth.max(1)), &mut context) };
-        if result < 0 {
-            return Err(std::io::Error::last_os_error());
+        // SAFETY: io_setup writes the context's handle into a u64 that is 0 before.
+        if unsafe { libc::syscall(libc::SYS_io_setup, depth as libc::c_long, &mut context) } < 0 {
+            return Err(io::Error::last_os_error());
         }
-        let room = depth.max(1) as usize;
+        let empty = Control {
+            data: 0,
+            key: 0,
+            rw_flags: 0,
+            opcode: 0,
+            priority: 0,
+            fd: 0,
+            buffer: 0,
+            length: 0,
+            offset: 0,
+            reserved: 0,
+            flags: 0,
+            event_fd: 0,
+        };
         let nothing =
             Operation { offset: 0, due_ns: 0, mark: 0, length: 0, target: 0, verb: Verb::Read, cell: 0 };
+        let high = if options.io_poll { libc::RWF_HIPRI } else { 0 };
+        let mut notes = Vec::new();
+        if options.io_poll {
+            notes.push(
+                "libaio is asked for polled completions by RWF_HIPRI, which it takes as a hint".to_owned(),
+            );
+        }
+        if options.submit_poll {
+            notes.push("libaio has no submitting kernel thread".to_owned());
+        }
+        // SAFETY: the kernel has mapped its ring at the address that is the context's handle.
+        let ring = unsafe { &*(context as *const Shared) };
+        let shared_ring = ring.magic == RING_MAGIC && ring.incompatible == 0 && ring.header_length == 32;
+        if !shared_ring {
+            notes.push(
+                "libaio's completions by system call: its shared ring is of an unknown kind".to_owned(),
+            );
+        }
         Ok(AioQueue {
             context,
+            clock,
             arena,
             targets,
-            clock,
+            controls: vec![empty; depth],
+            operations: vec![nothing; depth],
+            pending: Vec::with_capacity(depth),
+            answers: vec![Answer::default(); depth],
+            done: Vec::with_capacity(depth),
+            outstanding: 0,
+            rw_flags: high | if options.no_wait { libc::RWF_NOWAIT } else { 0 },
             commit,
             sync,
-            blocks: vec![Iocb::default(); room],
-            waiting: Vec::with_capacity(room),
-            operations: vec![nothing; room],
-            events: vec![IoEvent::default(); room],
-            inline: Vec::with_capacity(room),
+            shared_ring,
+            syncs_here: false,
+            notes,
         })
     }
 
-    fn prepare(&mut self, tag: u32, operation: &Operation) {
-        let write = matches!(operation.verb, Verb::Write | Verb::Commit);
-        self.operations[tag as usize] = *operation;
-        self.blocks[tag as usize] = Iocb {
-            data: u64::from(tag),
-            opcode: if write { WRITE } else { READ },
-            fd: self.targets[operation.target as usize].raw() as u32,
-            buffer: self.arena.pointer(tag) as u64,
-            bytes: u64::from(operation.length),
-            offset: operation.offset as i64,
-            ..Iocb::default()
-        };
-        self.waiting.push(std::ptr::from_ref(&self.blocks[tag as usize]) as u64);
+    /// What was asked for and could not be had, and what was taken instead.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
     }
 
+    /// Prepares the control of a tag and lines it up.
+    #[inline(always)]
+    fn line_up(&mut self, tag: u32, part: u64, opcode: u16, rw_flags: i32) {
+        let operation = &self.operations[tag as usize];
+        let fd = self.targets.get(operation.target as usize).map_or(-1, |target| target.raw());
+        let sync = matches!(opcode, FSYNC | FDSYNC);
+        assert!(operation.length as usize <= self.arena.stride());
+        let control = &mut self.controls[tag as usize];
+        control.data = u64::from(tag) | part;
+        control.opcode = opcode;
+        control.rw_flags = rw_flags;
+        control.fd = fd as u32;
+        (control.buffer, control.length, control.offset) = match sync {
+            true => (0, 0, 0),
+            false => (self.arena.pointer(tag) as u64, u64::from(operation.length), operation.offset as i64),
+        };
+        self.pending.push(std::ptr::from_mut(control));
+    }
+
+    /// A sync as its own operation or as the second part of a commit.
+    fn line_up_sync(&mut self, tag: u32, part: u64, kind: SyncKind) {
+        match kind {
+            SyncKind::Fsync if !self.syncs_here => self.line_up(tag, part, FSYNC, 0),
+            SyncKind::Fdatasync | SyncKind::Msync if !self.syncs_here => self.line_up(tag, part, FDSYNC, 0),
+            _ => {
+                let result = self.sync_here(tag, kind);
+                self.finish(tag, part, result);
+            }
+        }
+    }
+
+    fn sync_here(&self, tag: u32, kind: SyncKind) -> i32 {
+        let operation = &self.operations[tag as usize];
+        let fd = self.targets.get(operation.target as usize).map_or(-1, |target| target.raw());
+        psync::answer(psync::sync(fd, kind))
+    }
+
+    /// Books a result; the write of a commit goes on to its sync.
+    #[inline(always)]
+    fn finish(&mut self, tag: u32, part: u64, result: i32) {
+        let operation = &self.operations[tag as usize];
+        let result = match operation.verb {
+            Verb::Commit if part == 0 && result as u32 == operation.length => {
+                return self.line_up_sync(tag, SYNC_PART, self.commit);
+            }
+            Verb::Commit if part != 0 && result == 0 => operation.length as i32,
+            _ => result,
+        };
+        self.done.push(Completion { tag, result });
+    }
+
+    /// Offers everything that is lined up, in one call unless the kernel takes only a part.
     fn submit(&mut self) {
         let mut from = 0;
-        while from < self.waiting.len() {
-            let left = &self.waiting[from..];
-            // SAFETY: the list holds addresses of `blocks`, which never move (the vector never grows) and stay
-            // untouched until their tags come back; their buffers lie in the arena.
-            let taken = unsafe {
-                libc::syscall(libc::SYS_io_submit, self.context, left.len() as libc::c_long, left.as_ptr())
-            };
-            if taken > 0 {
-                from += taken as usize;
-                continue;
-            }
-            let error = std::io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO);
-            if matches!(error, libc::EAGAIN | libc::EINTR) && from > 0 {
-                break;
-            }
-            if error == libc::EINTR {
-                continue;
-            }
-            // The first block of the list was refused: that is this operation's result.
-            // SAFETY: the address is that of one of `blocks`.
-            let tag = unsafe { (*(left[0] as *const Iocb)).data as u32 };
-            self.inline.push(Completion { tag, result: -error });
-            from += 1;
-        }
-        self.waiting.drain(..from);
-    }
-
-    fn ring(&self) -> Option<&Ring> {
-        // SAFETY: the context is the address of the ring that the kernel mapped at io_setup.
-        let ring = unsafe { &*(self.context as *const Ring) };
-        (ring.magic == MAGIC && ring.incompatible == 0).then_some(ring)
-    }
-
-    /// Takes a completion; those of commits are synced first.
-    fn complete(&mut self, tag: u32, result: i64, done: &mut Vec<Completion>) {
-        let operation = self.operations[tag as usize];
-        let mut result = result as i32;
-        if operation.verb == Verb::Commit && result >= 0 {
-            let fd = self.targets[operation.target as usize].raw();
-            if psync::sync(fd, self.commit) < 0 {
-                result = -std::io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO);
+        while from < self.pending.len() {
+            let rest = &self.pending[from..];
+            // SAFETY: the list holds pointers into `controls`, whose buffers live until nothing is outstanding.
+            let taken = psync::answer(unsafe {
+                libc::syscall(libc::SYS_io_submit, self.context, rest.len() as libc::c_long, rest.as_ptr())
+                    as isize
+            });
+            match taken {
+                0.. if taken > 0 => {
+                    self.outstanding += taken as usize;
+                    from += taken as usize;
+                }
+                error if (error == 0 || error == -libc::EAGAIN) && self.outstanding > 0 => break,
+                error if error == -libc::EINTR => break,
+                error => {
+                    let index = self.first_pending(from);
+                    from += 1;
+                    self.not_taken(index, error);
+                }
             }
         }
-        done.push(Completion { tag, result });
+        self.pending.drain(..from);
+    }
+
+    fn first_pending(&self, from: usize) -> u32 {
+        let base = self.controls.as_ptr() as usize;
+        ((self.pending[from] as usize - base) / size_of::<Control>()) as u32
+    }
+
+    /// The kernel refused one operation outright: that is its result, except that a sync can be done here.
+    #[cold]
+    fn not_taken(&mut self, tag: u32, error: i32) {
+        let (opcode, part) = {
+            let control = &self.controls[tag as usize];
+            (control.opcode, control.data & SYNC_PART)
+        };
+        let error = if error == 0 { -libc::EAGAIN } else { error };
+        if matches!(opcode, FSYNC | FDSYNC) && error == -libc::EINVAL {
+            if !self.syncs_here {
+                self.syncs_here = true;
+                self.notes
+                    .push("libaio's syncs by system call: the kernel refused them in the queue".to_owned());
+            }
+            let kind = if opcode == FSYNC { SyncKind::Fsync } else { SyncKind::Fdatasync };
+            let result = self.sync_here(tag, kind);
+            return self.finish(tag, part, result);
+        }
+        self.done.push(Completion { tag, result: error });
+    }
+
+    /// Takes what the kernel has put into the ring, without a system call.
+    #[inline]
+    fn reap_shared(&mut self) {
+        // SAFETY: the ring stays mapped at the context's address until io_destroy, and its magic was checked.
+        let ring = unsafe { &*(self.context as *const Shared) };
+        let tail = ring.tail.load(Ordering::Acquire);
+        let mut head = ring.head.load(Ordering::Relaxed);
+        let events = self.context as usize + size_of::<Shared>();
+        while head != tail {
+            // SAFETY: head is below the ring's count, and the kernel has filled what lies before the tail.
+            let answer = unsafe { *((events as *const Answer).wrapping_add(head as usize)) };
+            head = if head + 1 == ring.count { 0 } else { head + 1 };
+            self.outstanding -= 1;
+            self.finish(answer.data as u32, answer.data & SYNC_PART, answer.result as i32);
+        }
+        ring.head.store(head, Ordering::Release);
+    }
+
+    /// Waits in the kernel for `least` completions, until `until_ns` or for ever.
+    fn wait(&mut self, least: usize, until_ns: u64) {
+        let left = until_ns.saturating_sub(self.clock.now());
+        let time = libc::timespec {
+            tv_sec: (left / 1_000_000_000).min(1 << 30) as i64,
+            tv_nsec: (left % 1_000_000_000) as i64,
+        };
+        let time = if until_ns == u64::MAX { std::ptr::null() } else { std::ptr::from_ref(&time) };
+        let least = least.clamp(1, self.outstanding);
+        // SAFETY: `answers` has room for all that can be outstanding, and the time lives through the call.
+        let got = psync::answer(unsafe {
+            libc::syscall(
+                libc::SYS_io_getevents,
+                self.context,
+                least as libc::c_long,
+                self.answers.len() as libc::c_long,
+                self.answers.as_mut_ptr(),
+                time,
+            ) as isize
+        });
+        for i in 0..got.max(0) as usize {
+            let answer = self.answers[i];
+            self.outstanding -= 1;
+            self.finish(answer.data as u32, answer.data & SYNC_PART, answer.result as i32);
+        }
+    }
+
+    fn reap(&mut self) {
+        if self.shared_ring {
+            self.reap_shared();
+        } else if self.outstanding > 0 {
+            self.wait_none();
+        }
+    }
+
+    /// A look without waiting, where there is no shared ring.
+    fn wait_none(&mut self) {
+        self.wait(1, 0);
     }
 }
 
@@ -181,94 +335,65 @@ impl Queue for AioQueue {
     }
 
     fn push(&mut self, tags: &[u32], operations: &[Operation]) {
-        for (tag, operation) in tags.iter().zip(operations) {
+        for (&tag, operation) in tags.iter().zip(operations) {
+            self.operations[tag as usize] = *operation;
             match operation.verb {
-                Verb::Read | Verb::Write | Verb::Commit => self.prepare(*tag, operation),
-                verb => {
-                    let target = &self.targets[operation.target as usize];
-                    let result = match verb {
-                        Verb::Trim => psync::discard(target, operation),
-                        _ => psync::sync(target.raw(), self.sync),
+                Verb::Read => self.line_up(tag, 0, PREAD, self.rw_flags),
+                Verb::Write | Verb::Commit => self.line_up(tag, 0, PWRITE, self.rw_flags),
+                Verb::Sync => self.line_up_sync(tag, 0, self.sync),
+                Verb::Trim => {
+                    let result = match self.targets.get(operation.target as usize) {
+                        Some(target) => psync::answer(psync::discard(target, operation)),
+                        None => -libc::EBADF,
                     };
-                    let failed = || -std::io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO);
-                    let result = if result < 0 { failed() } else { result as i32 };
-                    self.inline.push(Completion { tag: *tag, result });
+                    self.done.push(Completion { tag, result });
                 }
+                _ => self.done.push(Completion { tag, result: -libc::EOPNOTSUPP }),
             }
         }
     }
 
     fn enter(&mut self, at_least: usize, until_ns: u64) {
-        let submitted = !self.waiting.is_empty();
-        if submitted {
+        if !self.pending.is_empty() {
             self.submit();
         }
-        if !self.inline.is_empty() {
-            return;
-        }
-        if at_least == 0 {
-            if !submitted {
-                psync::sleep_until(&self.clock, until_ns);
+        self.reap();
+        // The write of a commit that is done has lined up its sync, which is to go out before any waiting.
+        while self.done.len() < at_least && until_ns != 0 {
+            if !self.pending.is_empty() {
+                self.submit();
             }
-            return;
+            if self.outstanding == 0 || self.done.len() >= at_least {
+                break;
+            }
+            let before = self.outstanding;
+            self.wait(at_least - self.done.len(), until_ns);
+            if self.outstanding == before {
+                break;
+            }
         }
-        let ready = self
-            .ring()
-            .is_some_and(|ring| ring.head.load(Ordering::Relaxed) != ring.tail.load(Ordering::Acquire));
-        if ready {
-            return;
+        if at_least == 0 && self.done.is_empty() && until_ns != u64::MAX && until_ns != 0 {
+            match self.outstanding {
+                0 => psync::sleep_until(&self.clock, until_ns),
+                _ => self.wait(1, until_ns),
+            }
         }
-        let left = until_ns.saturating_sub(if until_ns == u64::MAX { 0 } else { self.clock.now() });
-        let timeout =
-            libc::timespec { tv_sec: (left / 1_000_000_000) as i64, tv_nsec: (left % 1_000_000_000) as i64 };
-        let timeout = if until_ns == u64::MAX { std::ptr::null() } else { std::ptr::from_ref(&timeout) };
-        // SAFETY: asks for none of the events (they stay in the ring, at most 0 are written) when the ring can be
-        // read here, else for as many as `events` holds; the time-out lives through the call.
-        let most = if self.ring().is_some() { 1 } else { self.events.len() };
-        // SAFETY: `events` has room for `most`; a null time-out waits without end.
-        let got = unsafe {
-            libc::syscall(
-                libc::SYS_io_getevents,
-                self.context,
-                1 as libc::c_long,
-                most as libc::c_long,
-                self.events.as_mut_ptr(),
-                timeout,
-            )
-        };
-        let mut done = std::mem::take(&mut self.inline);
-        for i in 0..got.max(0) as usize {
-            let IoEvent { data, result, .. } = self.events[i];
-            self.complete(data as u32, result, &mut done);
+        if !self.pending.is_empty() {
+            self.submit();
         }
-        self.inline = done;
     }
 
     fn poll(&mut self, done: &mut Vec<Completion>) {
-        done.append(&mut self.inline);
-        let Some(ring) = self.ring() else { return };
-        let count = ring.count;
-        let mut head = ring.head.load(Ordering::Relaxed);
-        let tail = ring.tail.load(Ordering::Acquire);
-        let events = (self.context as usize + ring.header_bytes as usize) as *const IoEvent;
-        while head != tail {
-            // SAFETY: `head` is below `count`, so this is one of the ring's events, and the kernel has published
-            // it before it moved the tail.
-            let IoEvent { data, result, .. } = unsafe { std::ptr::read_volatile(events.add(head as usize)) };
-            head = if head + 1 >= count { 0 } else { head + 1 };
-            self.complete(data as u32, result, done);
+        if self.outstanding > 0 {
+            self.reap();
         }
-        if let Some(ring) = self.ring() {
-            ring.head.store(head, Ordering::Release);
-        }
+        done.append(&mut self.done);
     }
 }
 
 impl Drop for AioQueue {
     fn drop(&mut self) {
-        // SAFETY: the context is this queue's own; the call waits for what is still outstanding.
-        unsafe {
-            libc::syscall(libc::SYS_io_destroy, self.context);
-        }
+        // SAFETY: the context is ours. The call waits until nothing is in flight, so that the buffers are free then.
+        unsafe { libc::syscall(libc::SYS_io_destroy, self.context) };
     }
 }

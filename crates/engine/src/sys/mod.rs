@@ -3,4 +3,9 @@
 pub mod arena;
 pub mod io_uring;
 pub mod libaio;
+pub mod mmap;
 pub mod psync;
+mod ring_mode;
+
+#[cfg(test)]
+mod tests;

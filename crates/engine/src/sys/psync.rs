@@ -86,6 +86,11 @@ fn errno() -> i32 {
     std::io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO)
 }
 
+/// A call's answer as a result: what it returned, or the negated errno.
+pub fn answer(returned: isize) -> i32 {
+    if returned < 0 { -errno() } else { returned as i32 }
+}
+
 /// Makes an open file durable; 0, or -1 with errno.
 pub fn sync(fd: i32, kind: SyncKind) -> isize {
     let result = match kind {

@@ -1,0 +1,105 @@
+//! In which order the blocks of a region come. Knows block numbers only.
+
+use super::permutation::Permutation;
+use super::place::Grid;
+use super::refuse;
+use super::skewed::Skew;
+use super::uniform::below;
+use fathom_record::ExecuteError;
+use fathom_spec::{Begin, Pattern};
+use rand_xoshiro::Xoshiro256Plus;
+use rand_xoshiro::rand_core::{RngCore, SeedableRng};
+
+/// In which order blocks come.
+pub(crate) enum Order {
+    /// Any.
+    Uniform,
+    /// Each once a pass: a permutation of the block numbers that needs no memory.
+    Once(Permutation),
+    /// Some more often than others.
+    Skewed(Skew),
+    /// One after the other, from here, round and round; after each `run` of them a jump.
+    Sequential {
+        /// The next block.
+        next: u64,
+        /// Operations until the jump.
+        left: u64,
+        /// Operations between jumps.
+        run: u64,
+        /// Blocks forward, or back.
+        jump: i64,
+    },
+    /// One behind the other, without an end.
+    Append {
+        /// The next byte.
+        next: u64,
+    },
+}
+
+impl Order {
+    /// The order of a worker's blocks.
+    pub(crate) fn of(
+        pattern: &Pattern,
+        grid: &Grid,
+        worker: u32,
+        workers: u32,
+        seed: u64,
+    ) -> Result<Self, ExecuteError> {
+        let straight = |next| Order::Sequential { next, left: u64::MAX, run: u64::MAX, jump: 0 };
+        Ok(match pattern {
+            Pattern::Uniform { once: false } => Order::Uniform,
+            Pattern::Uniform { once: true } => Order::Once(Permutation::new(grid.blocks(), seed)),
+            Pattern::Sequential(Begin::Append) => {
+                Order::Append { next: grid.one_target().map_or(0, |t| t.1) }
+            }
+            Pattern::Sequential(begin) => straight(first(*begin, grid, worker, workers, seed)),
+            Pattern::Strided { step, run, skip } => {
+                let bytes = step.saturating_add_unsigned(*skip);
+                let jump = bytes / grid.step as i64;
+                if jump * grid.step as i64 != bytes || *run == 0 {
+                    return Err(refuse("strides that are not a multiple of the block size"));
+                }
+                Order::Sequential { next: 0, left: *run, run: *run, jump }
+            }
+            Pattern::Zipf(_) | Pattern::Pareto(_) | Pattern::Normal(_) | Pattern::Zoned(_) => {
+                Order::Skewed(Skew::of(pattern, grid.blocks(), seed)?)
+            }
+            Pattern::Trace(_) => return Err(refuse("recorded order of blocks")),
+        })
+    }
+
+    /// The number of the next block; an operation covers `covers` of them.
+    #[inline]
+    pub(crate) fn next(&mut self, random: &mut Xoshiro256Plus, blocks: u64, covers: u64) -> u64 {
+        match self {
+            Order::Uniform | Order::Append { .. } => below(random.next_u64(), blocks),
+            Order::Once(permutation) => permutation.next(),
+            Order::Skewed(skew) => skew.draw(random),
+            Order::Sequential { next, left, run, jump } => {
+                let block = *next;
+                *next += covers;
+                *left -= 1;
+                if *left == 0 {
+                    *left = *run;
+                    *next = (*next as i128 + i128::from(*jump)).rem_euclid(i128::from(blocks)) as u64;
+                } else if *next >= blocks {
+                    *next = 0;
+                }
+                block
+            }
+        }
+    }
+}
+
+/// Where a sequential worker begins.
+fn first(begin: Begin, grid: &Grid, worker: u32, workers: u32, seed: u64) -> u64 {
+    let (worker, workers) = (u64::from(worker), u64::from(workers.max(1)));
+    let share = |part: u64, of: u64| (u128::from(grid.blocks()) * u128::from(part) / u128::from(of)) as u64;
+    match begin {
+        Begin::First | Begin::Append => 0,
+        Begin::Spread => share(worker, workers),
+        Begin::Inner if workers == 1 => 0,
+        Begin::Inner => share(worker + 1, workers + 1),
+        Begin::Random => below(Xoshiro256Plus::seed_from_u64(seed ^ 0x5EED).next_u64(), grid.blocks()),
+    }
+}

@@ -1,0 +1,163 @@
+//! Whole sources: bounds for any plan, counts where the plan says how many.
+
+use super::*;
+use fathom_drive::{Fill, Operation, Pace};
+use fathom_spec::*;
+use proptest::prelude::*;
+
+fn blocks(pattern: Pattern, sizes: Sizes) -> Blocks {
+    Blocks { pattern, sizes, ..Blocks::random_reads(SpaceId(0), Bytes(4096)) }
+}
+
+fn whole(bytes: u64) -> Geometry {
+    Geometry { space: Space::Whole(TargetId(0)), sizes: vec![bytes], start: 0, length: bytes, align: 512 }
+}
+
+fn draw(source: &mut dyn Source, most: usize) -> Vec<Operation> {
+    let (mut out, mut pace) = (Vec::new(), Pace::Closed);
+    while out.len() < most {
+        if source.fill(0, (most - out.len()).min(64), &mut pace, &mut out) == Fill::Done {
+            break;
+        }
+    }
+    out
+}
+
+fn made(blocks: &Blocks, geometry: &Geometry, stop: &Stop) -> Box<dyn Source> {
+    build(blocks, geometry, stop, 0, 1, 3, &verbs(blocks)).unwrap()
+}
+
+fn patterns() -> impl Strategy<Value = Pattern> {
+    prop_oneof![
+        Just(Pattern::Uniform { once: false }),
+        Just(Pattern::Sequential(Begin::Random)),
+        (-40i64..40, 1u64..9).prop_map(|(step, run)| Pattern::Strided { step: step * 4096, run, skip: 0 }),
+        (0.2f64..2.0).prop_map(Pattern::Zipf),
+        (0.05f64..0.95).prop_map(Pattern::Pareto),
+        (1f64..100.0).prop_map(Pattern::Normal),
+        Just(Pattern::Zoned(vec![(50.0, 5.0), (30.0, 15.0)])),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn no_operation_leaves_its_target_its_region_or_its_stripe(
+        pattern in patterns(),
+        most in 1u64..9,
+        sizes in prop::collection::vec(10u64..80, 1..4),
+        striped: bool,
+        start in 0u64..4,
+    ) {
+        let bytes: Vec<u64> = sizes.iter().map(|blocks| blocks * 4096 + 512).collect();
+        let over: Vec<TargetId> = (0..bytes.len() as u32).map(TargetId).collect();
+        let depth = Bytes(8 * 4096);
+        let space = if striped { Space::Striped { over, depth } } else { Space::Concat(over) };
+        let start = start * 4096;
+        let length = Geometry::length_of(&space, &bytes) - start;
+        let geometry = Geometry { space, sizes: bytes.clone(), start, length, align: 512 };
+        let sizes = if most == 1 { Sizes::One(Bytes(4096)) } else { Sizes::Range(Bytes(4096), Bytes(4096 * most)) };
+        let mut source = made(&blocks(pattern, sizes), &geometry, &Stop::default());
+        for op in draw(&mut *source, 400) {
+            let (first, length) = (op.offset, u64::from(op.length));
+            prop_assert!(length >= 4096 && length.is_multiple_of(4096));
+            prop_assert!(first + length <= bytes[op.target as usize]);
+            if striped {
+                prop_assert_eq!(first / depth.0, (first + length - 1) / depth.0);
+            }
+        }
+    }
+}
+
+#[test]
+fn every_block_is_as_likely_as_every_other() {
+    let mut source = made(
+        &blocks(Pattern::Uniform { once: false }, Sizes::One(Bytes(4096))),
+        &whole(4096 * 100),
+        &Stop::default(),
+    );
+    let mut counts = [0f64; 100];
+    draw(&mut *source, 100_000).iter().for_each(|op| counts[(op.offset / 4096) as usize] += 1.0);
+    let chi: f64 = counts.iter().map(|seen| (seen - 1000.0).powi(2) / 1000.0).sum();
+    assert!(chi < 148.2, "chi-square of 99 degrees at 0.1 %: {chi}");
+}
+
+#[test]
+fn a_stop_ends_after_its_operations_bytes_or_passes() {
+    let blocks = blocks(Pattern::Uniform { once: true }, Sizes::One(Bytes(4096)));
+    let after = |stop| draw(&mut *made(&blocks, &whole(4096 * 10), &stop), 1000).len();
+    assert_eq!(after(Stop { operations: Some(7), ..Stop::default() }), 7);
+    assert_eq!(after(Stop { bytes: Some(Bytes(4096 * 5 + 1)), ..Stop::default() }), 6);
+    assert_eq!(after(Stop { passes: Some(3), ..Stop::default() }), 30);
+    assert_eq!(after(Stop { passes: Some(3), operations: Some(12), ..Stop::default() }), 12);
+}
+
+#[test]
+fn strides_go_forward_and_back_and_round() {
+    let at = |step: i64, run, skip| {
+        let blocks = blocks(Pattern::Strided { step, run, skip }, Sizes::One(Bytes(4096)));
+        let source = &mut *made(&blocks, &whole(4096 * 10), &Stop::default());
+        draw(source, 6).iter().map(|op| op.offset / 4096).collect::<Vec<_>>()
+    };
+    assert_eq!(at(8192, 1, 0), [0, 3, 6, 9, 2, 5]);
+    assert_eq!(at(-8192, 1, 0), [0, 9, 8, 7, 6, 5]);
+    assert_eq!(at(0, 2, 4096 * 3), [0, 1, 5, 6, 0, 1]);
+}
+
+#[test]
+fn sizes_come_by_weight_and_each_verb_has_its_own() {
+    let parts =
+        vec![(Verb::Read, Bytes(4096), 25), (Verb::Read, Bytes(8192), 75), (Verb::Write, Bytes(16_384), 100)];
+    let mut blocks = blocks(Pattern::Uniform { once: false }, Sizes::Split(parts));
+    blocks.mix = Mix::Random { read_percent: 70 };
+    let drawn = draw(&mut *made(&blocks, &whole(1 << 30), &Stop::default()), 20_000);
+    let share = |verb, length| {
+        drawn.iter().filter(|op| (op.verb, op.length) == (verb, length)).count() as f64 / 20_000.0
+    };
+    assert!((share(Verb::Read, 4096) - 0.175).abs() < 0.015);
+    assert!((share(Verb::Read, 8192) - 0.525).abs() < 0.015);
+    assert!((share(Verb::Write, 16_384) - 0.3).abs() < 0.015);
+}
+
+#[test]
+fn a_mix_by_what_was_completed_keeps_its_ratio() {
+    let mut blocks = blocks(Pattern::Uniform { once: false }, Sizes::One(Bytes(4096)));
+    blocks.mix = Mix::ByCompleted { reads_per_write: 1.5 };
+    let mut source = made(&blocks, &whole(1 << 20), &Stop::default());
+    assert!(source.wants_completions());
+    let mut reads = 0;
+    for _ in 0..1000 {
+        let op = draw(&mut *source, 1)[0];
+        reads += u32::from(op.verb == Verb::Read);
+        source.completed(&[(op, 4096)]);
+    }
+    assert!((599..=602).contains(&reads), "{reads}");
+}
+
+#[test]
+fn after_so_many_writes_every_target_is_synced_in_turn() {
+    let mut blocks = blocks(Pattern::Sequential(Begin::First), Sizes::One(Bytes(4096)));
+    blocks.mix = Mix::Only(Verb::Write);
+    blocks.sync =
+        vec![SyncRule { every: 2, of: Verb::Write, kind: SyncKind::Fsync, all_targets_in_turn: true }];
+    let space = Space::Concat(vec![TargetId(0), TargetId(1), TargetId(2)]);
+    let geometry = Geometry { space, sizes: vec![8192; 3], start: 0, length: 24_576, align: 512 };
+    let stop = Stop { operations: Some(4), ..Stop::default() };
+    let drawn = draw(&mut *made(&blocks, &geometry, &stop), 100);
+    let said: Vec<_> = drawn.iter().map(|op| (op.verb, op.target)).collect();
+    let round = |target| {
+        let write = (Verb::Write, target);
+        [write, write, (Verb::Sync, 0), (Verb::Sync, 1), (Verb::Sync, 2)]
+    };
+    assert_eq!(said, [round(0), round(1)].concat());
+}
+
+#[test]
+fn what_a_source_cannot_do_is_refused() {
+    let refused =
+        |blocks: &Blocks| build(blocks, &whole(1 << 20), &Stop::default(), 0, 1, 3, &verbs(blocks)).is_err();
+    let range = Sizes::Range(Bytes(4096), Bytes(8192));
+    assert!(refused(&blocks(Pattern::Uniform { once: true }, range)));
+    assert!(refused(&blocks(Pattern::Trace(TargetId(0)), Sizes::One(Bytes(4096)))));
+    assert!(refused(&blocks(Pattern::Strided { step: 1000, run: 1, skip: 0 }, Sizes::One(Bytes(4096)))));
+    assert!(refused(&blocks(Pattern::Zipf(-1.0), Sizes::One(Bytes(4096)))));
+}

@@ -1,0 +1,158 @@
+//! Loads and stores on a mapping. An access past the end of a file that was cut after it was mapped, or to a page
+//! that the device cannot read, is a SIGBUS, which ends the program: nothing here catches it. What can be seen
+//! beforehand is: the file's size is asked for before each access, and what lies past it is not touched.
+
+use super::arena::Arena;
+use super::psync;
+use crate::files::OpenTarget;
+use fathom_drive::{Clock, Completion, Operation, Queue};
+use fathom_spec::{SyncKind, Verb};
+use std::io;
+use std::sync::Arc;
+
+#[derive(Debug)]
+struct Mapping {
+    base: *mut u8,
+    length: usize,
+    writable: bool,
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        // SAFETY: base and length are those of a mapping that `map` made and nobody else knows.
+        unsafe { libc::munmap(self.base.cast(), self.length) };
+    }
+}
+
+/// Loads and stores, done in `push`.
+#[derive(Debug)]
+pub struct MmapQueue {
+    targets: Arc<[OpenTarget]>,
+    mappings: Vec<Mapping>,
+    arena: Arena,
+    clock: Clock,
+    commit: SyncKind,
+    sync: SyncKind,
+    done: Vec<Completion>,
+}
+
+impl MmapQueue {
+    /// Maps every target; `writes` asks for writable mappings.
+    pub fn new(
+        targets: Arc<[OpenTarget]>,
+        arena: Arena,
+        clock: Clock,
+        (commit, sync): (SyncKind, SyncKind),
+        writes: bool,
+    ) -> io::Result<Self> {
+        let mappings = targets.iter().map(|target| map(target, writes)).collect::<io::Result<_>>()?;
+        let done = Vec::with_capacity(arena.count());
+        Ok(MmapQueue { targets, mappings, arena, clock, commit, sync, done })
+    }
+}
+
+fn map(target: &OpenTarget, writable: bool) -> io::Result<Mapping> {
+    let length = target.size_bytes as usize;
+    let protection = libc::PROT_READ | if writable { libc::PROT_WRITE } else { 0 };
+    // SAFETY: a mapping at an address of the kernel's choice touches no memory of ours.
+    let base =
+        unsafe { libc::mmap(std::ptr::null_mut(), length, protection, libc::MAP_SHARED, target.raw(), 0) };
+    if base == libc::MAP_FAILED {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(Mapping { base: base.cast(), length, writable })
+}
+
+/// How many of an operation's bytes there are to touch; the negated errno where that cannot be told.
+fn reachable(target: &OpenTarget, mapping: &Mapping, operation: &Operation) -> Result<usize, i32> {
+    let mut size = mapping.length as u64;
+    if !target.is_device() {
+        // SAFETY: an all-zero stat is a valid one.
+        let mut about: libc::stat = unsafe { std::mem::zeroed() };
+        // SAFETY: fstat writes into `about`, which lives through the call.
+        match psync::answer(unsafe { libc::fstat(target.raw(), &mut about) } as isize) {
+            0 => size = size.min(about.st_size as u64),
+            error => return Err(error),
+        }
+    }
+    Ok(size.saturating_sub(operation.offset).min(u64::from(operation.length)) as usize)
+}
+
+impl MmapQueue {
+    /// Makes a range durable; 0 or a negated errno.
+    fn durable(&self, index: usize, kind: SyncKind, offset: u64, length: usize) -> i32 {
+        if kind != SyncKind::Msync {
+            return psync::answer(psync::sync(self.targets[index].raw(), kind));
+        }
+        let mapping = &self.mappings[index];
+        let start = (offset as usize & !4095).min(mapping.length);
+        let end = (offset as usize + length).min(mapping.length);
+        let address = mapping.base.wrapping_add(start);
+        // SAFETY: the range lies within the mapping, from a page's start on; msync reads what is mapped there.
+        psync::answer(unsafe { libc::msync(address.cast(), end - start, libc::MS_SYNC) } as isize)
+    }
+
+    fn copy(&self, index: usize, operation: &Operation, tag: u32) -> i32 {
+        let mapping = &self.mappings[index];
+        let length = match reachable(&self.targets[index], mapping, operation) {
+            Ok(length) => length,
+            Err(error) => return error,
+        };
+        assert!(length <= self.arena.stride());
+        if length == 0 {
+            return 0;
+        }
+        let buffer = self.arena.pointer(tag);
+        let place = mapping.base.wrapping_add(operation.offset as usize);
+        match operation.verb {
+            // SAFETY: `reachable` has bounded the place by the mapping and the assertion the buffer by the arena; they
+            // are different mappings, so they do not overlap.
+            Verb::Read => unsafe { std::ptr::copy_nonoverlapping(place, buffer, length) },
+            _ if !mapping.writable => return -libc::EBADF,
+            // SAFETY: as above, and the mapping is writable.
+            _ => unsafe { std::ptr::copy_nonoverlapping(buffer, place, length) },
+        }
+        length as i32
+    }
+
+    fn perform(&self, tag: u32, operation: &Operation) -> i32 {
+        let index = operation.target as usize;
+        match operation.verb {
+            Verb::Read | Verb::Write => self.copy(index, operation, tag),
+            Verb::Sync => self.durable(index, self.sync, 0, self.mappings[index].length),
+            Verb::Trim => psync::answer(psync::discard(&self.targets[index], operation)),
+            Verb::Commit => match self.copy(index, operation, tag) {
+                written if written as u32 != operation.length => written,
+                written => match self.durable(index, self.commit, operation.offset, written as usize) {
+                    0 => written,
+                    error => error,
+                },
+            },
+            _ => -libc::EOPNOTSUPP,
+        }
+    }
+}
+
+impl Queue for MmapQueue {
+    #[inline(always)]
+    fn now(&mut self) -> u64 {
+        self.clock.now()
+    }
+
+    fn push(&mut self, tags: &[u32], operations: &[Operation]) {
+        for (tag, operation) in tags.iter().zip(operations) {
+            let result = self.perform(*tag, operation);
+            self.done.push(Completion { tag: *tag, result });
+        }
+    }
+
+    fn enter(&mut self, at_least: usize, until_ns: u64) {
+        if at_least == 0 && self.done.is_empty() {
+            psync::sleep_until(&self.clock, until_ns);
+        }
+    }
+
+    fn poll(&mut self, done: &mut Vec<Completion>) {
+        done.append(&mut self.done);
+    }
+}
