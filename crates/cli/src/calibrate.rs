@@ -19,6 +19,7 @@ use fathom_calibrate::plan::{Length, Planner};
 use fathom_calibrate::schedule::{Calibration, Step};
 use fathom_calibrate::stopper::{Rule, Until};
 use fathom_calibrate::sustain;
+use fathom_engine::guard::same_place;
 use fathom_engine::{Engine, Permits, Policy};
 use fathom_host::{Roots, Scratch, lock, scratch};
 use fathom_record::*;
@@ -128,15 +129,8 @@ impl<'a> Job<'a> {
     fn open_for_writing(&mut self, engine: &mut Engine) -> Result<()> {
         let mut permits = Permits::new(Policy::Always);
         self.args.consent.write_consent.iter().for_each(|name| permits.add_consent(name));
-        let consent_for = |path: &Path| {
-            self.args.consent.write_consent.iter().any(|name| {
-                Path::new(name) == path || Path::new(name).canonicalize().ok() == path.canonicalize().ok()
-            })
-        };
         for name in &self.args.consent.write_consent {
-            let known = self.ready.iter().filter_map(Ready::path).any(|path| {
-                Path::new(name) == path || Path::new(name).canonicalize().ok() == path.canonicalize().ok()
-            });
+            let known = self.ready.iter().filter_map(Ready::path).any(|path| same_place(name, path));
             if !known {
                 self.keeper.abandon(&self.record.id);
                 bail!(
@@ -147,7 +141,7 @@ impl<'a> Job<'a> {
         for ready in &self.ready {
             match ready {
                 Ready::Scratch { scratch, .. } => permits.add_scratch(scratch),
-                Ready::Existing { path, .. } if consent_for(path) => {
+                Ready::Existing { path, .. } if permits.consented(path) => {
                     if let Err(error) = fathom_engine::guard::allow(&self.roots, path, &permits) {
                         self.keeper.abandon(&self.record.id);
                         bail!("{error}");
@@ -171,11 +165,7 @@ impl<'a> Job<'a> {
 
     /// May every target be written?
     fn writes(&self) -> bool {
-        let consent = |path: &Path| {
-            self.args.consent.write_consent.iter().any(|name| {
-                Path::new(name) == path || Path::new(name).canonicalize().ok() == path.canonicalize().ok()
-            })
-        };
+        let consent = |path: &Path| self.args.consent.write_consent.iter().any(|name| same_place(name, path));
         !self.args.consent.read_only
             && self.ready.iter().all(|ready| match ready {
                 Ready::Scratch { .. } | Ready::Simulated(_) | Ready::Null => true,

@@ -37,12 +37,16 @@ impl Permits {
         self.consents.push(name.into());
     }
 
-    fn consented(&self, path: &Path) -> bool {
-        let real = path.canonicalize().ok();
-        self.consents.iter().any(|name| {
-            Path::new(name) == path || (real.is_some() && Path::new(name).canonicalize().ok() == real)
-        })
+    /// Has the user consented to writing here?
+    pub fn consented(&self, path: &Path) -> bool {
+        self.consents.iter().any(|name| same_place(name, path))
     }
+}
+
+/// Does a name that the user typed mean this path, as it stands or with its links followed?
+pub fn same_place(name: &str, path: &Path) -> bool {
+    let real = path.canonicalize().ok();
+    Path::new(name) == path || (real.is_some() && Path::new(name).canonicalize().ok() == real)
 }
 
 /// A target that may be written. Only [`allow`] makes one.
