@@ -7,11 +7,15 @@
 //! | `seam` | Source, Queue, Content: what a worker is made of |
 //! | `recorder` | what a worker keeps |
 //! | `worker` | the batch loop |
+//! | `manners` | what some workers do besides: think, hold a latency, keep in step |
+//! | `log` | a line for each operation, without waiting |
 //! | `conduct` | the coordinating thread |
 //! | `sim` | a simulated device on a virtual clock |
 
 mod clock;
 mod conduct;
+mod log;
+mod manners;
 mod pace;
 mod recorder;
 mod seam;
@@ -21,6 +25,8 @@ mod worker;
 
 pub use clock::Clock;
 pub use conduct::*;
+pub use log::{LogBlock, LogEntry, LogPen};
+pub use manners::{Flow, FlowShare, Hold, Manners};
 pub use pace::{Metronome, Pace, unit};
 pub use recorder::{Frame, Outbox, Published, Recorder, empty_interval};
 pub use seam::*;

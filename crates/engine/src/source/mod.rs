@@ -12,7 +12,7 @@ mod uniform;
 
 use fathom_drive::Source;
 use fathom_record::{CELLS, ExecuteError};
-use fathom_spec::{Blocks, Generator, Mix, Pattern, Sizes, Stop, Verb};
+use fathom_spec::{Blocks, Generator, Mix, Pattern, Sizes, Stop, Stream, SyncKind, Verb};
 pub use place::Geometry;
 use std::sync::{Arc, Mutex};
 
@@ -33,6 +33,20 @@ pub fn verbs(blocks: &Blocks) -> Vec<Verb> {
     if !blocks.sync.is_empty() {
         verbs.push(Verb::Sync);
     }
+    verbs.truncate(CELLS);
+    verbs
+}
+
+/// The verbs of a stream with what comes after its operations: syncs at the end, reads that verify.
+pub fn cells(stream: &Stream, blocks: &Blocks) -> Vec<Verb> {
+    let mut verbs = verbs(blocks);
+    let mut also = |verb, wanted: bool| {
+        if wanted && !verbs.contains(&verb) {
+            verbs.push(verb);
+        }
+    };
+    also(Verb::Read, blocks.verify.is_some());
+    also(Verb::Sync, stream.after_last.iter().any(|kind| *kind != SyncKind::None));
     verbs.truncate(CELLS);
     verbs
 }
