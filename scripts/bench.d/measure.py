@@ -17,7 +17,7 @@ import time
 
 BEST = ["--norandommap", "--iomem_align=4k", "--gtod_reduce=1"]
 BATCHES = ["--iodepth_batch_submit=64", "--iodepth_batch_complete_min=64"]
-RATE = 2000
+RATE = 8000
 SHARES = []  # Of the CPU, that each run got: its CPU time by the time it took.
 
 
@@ -316,7 +316,7 @@ BOUND_BY_CPU = {"io_uring", "libaio", "psync", "null128", "null1"}
 
 HEAD = ["what", "goal", "measured", "fathom : fio, medians", "reached"]
 
-READING = """## How to read it
+READING = """### How to read it
 
 - **measured** is the median over the pairs, and in brackets its interval: the {low}. and the {high}. of {pairs} in order,
   which hold the median with {sure:.1f} % whatever the distribution is. A ratio is taken within each pair, and the median of
@@ -328,22 +328,24 @@ READING = """## How to read it
 - *null queue*: no I/O at all, so it is the cost of the program itself: choosing an offset, pacing, the clock, the
   counting of the latency. fio's `null` engine stands beside it with its percentiles of completion latency on.
 - *user CPU per I/O*: user time of the whole process in a run of {long} s less that in one of 1 s, by the I/Os between
-  them, so that starting up is left out. Both with Poisson arrivals. The kernel ({hz}) divides a process's time into user
-  and system by the timer tick, so single figures are coarse.
+  them, so that starting up is left out. Both with Poisson arrivals. The kernel divides a process's time into user and
+  system at its clock ticks ({hz} a second), so that a figure of one run is coarse.
 - *start to first I/O*: from execve to the first call that submits one, under `strace --seccomp-bpf`, which makes both
   slower: the real figures are smaller.
 - *peak memory*: VmHWM of the process, read every 50 ms until it ends; fio with `--thread`, so that it is one process
   as well.
 
-## Noise
+### Noise
 
 Both programs are pinned to the same one CPU ({cpu}) and run in turn, the order changing each round, so that what drifts falls
 on both. On a shared or virtual machine single runs differ by 10 % and more, and absolute figures by more than that
 between hours: compare ratios, not IOPS between pages. Whatever else runs at the time widens the intervals. While this
 page was measured the load average was {load}, and other guests took {steal:.1f} % of the CPU time.
-The loads that the CPU bounds got {share} of their CPU, starting up included; nearly all of it on an idle machine.
-A run that got two thirds of it shows two thirds of the IOPS: the rates without a ratio (null queue) suffer most.
-zram hands io_uring's requests to worker threads, so io_uring is measured on a cached file and zram by libaio and psync.
+The loads that the CPU bounds got {share} of their CPU, starting up included; nearly all of it on an idle
+machine. A run that got two thirds of it shows two thirds of the IOPS: the rates without a ratio (null queue) suffer most.
+The zram device was never written: its reads are answered with zeros, so that what is measured is the cost of asking
+(of a written one most of the time goes into the copying of its pages, the same for both). zram hands io_uring's requests to
+worker threads, so io_uring is measured on a cached file and zram by libaio and psync.
 """
 
 
@@ -373,7 +375,7 @@ def machine(options):
 def write(options, page, before):
     ticks = [b - a for a, b in zip(before, cpu_ticks())]
     rank, sure = interval(options.pairs)
-    lines = ["# Benchmarks", "", "Written by `make bench`; not by hand. fathom against fio, in the same run.", "",
+    lines = ["## The engine beside fio", "", "Written by `make bench`; not by hand. fathom against fio, in the same run.", "",
              machine(options), "", "| " + " | ".join(HEAD) + " |", "|---" * len(HEAD) + "|"]
     lines += ["| " + " | ".join(row) + " |" for row in page.rows]
     load = " ".join(f"{x:.1f}" for x in os.getloadavg())
@@ -381,9 +383,9 @@ def write(options, page, before):
     share = f"{shares[0]:.0%} to {shares[-1]:.0%}, median {statistics.median(shares):.0%}," if shares else "-"
     lines += ["", READING.format(share=share, low=rank + 1, high=options.pairs - rank, pairs=options.pairs, sure=sure * 100,
                                  long=1 + 2 * options.seconds, cpu=options.cpu, load=f"{load} at its end",
-                                 hz=f"{os.sysconf('SC_CLK_TCK')} ticks a second are shown",
+                                 hz=os.sysconf("SC_CLK_TCK"),
                                  steal=100 * ticks[7] / max(sum(ticks), 1))]
-    lines += ["## Commands", "", "Each with `taskset -c %d`." % options.cpu, ""]
+    lines += ["### Commands", "", "Each with `taskset -c %d`." % options.cpu, ""]
     for what, commands in page.commands:
         shown = [c.replace(options.fathom, "fathom").replace(options.cached, "CACHED") for c in commands]
         shown = [c.replace(options.device, "ZRAM") if options.device else c for c in shown]

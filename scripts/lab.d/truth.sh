@@ -44,7 +44,7 @@ bare_figure() { # file what seconds
 # ---- the table ------------------------------------------------------------------------------------------------------
 
 truth() {
-    local path=. fathom='' seconds=60s quick=no more='' row wrong=0 skipped=0 rows
+    local path=. fathom='' seconds=60s quick=no more='' only='' row wrong=0 skipped=0 rows
     while [ $# -gt 0 ]; do
         case $1 in
             --quick) quick=yes && seconds=20s && shift && continue ;;
@@ -55,6 +55,7 @@ truth() {
             --fathom) fathom=$2 ;;
             --time) seconds=$2 ;;
             --args) more=$2 ;;
+            --only) only=$2 ;;
             *) die_usage "lab truth does not know $1" ;;
         esac
         shift 2
@@ -65,6 +66,7 @@ truth() {
     [ -x "$fathom" ] || die "no program $fathom" "cargo build --release -p fathom-cli"
     rows='read_iops:500 read_iops:5000 read_iops:20000 read_bps:52428800 read_bps:209715200 write_iops:1000 write_iops:5000'
     [ $quick = no ] || rows='read_iops:500 read_iops:5000 read_bps:52428800 write_iops:1000'
+    rows=${only:-$rows}
 
     echo '| limit on the disk | limit | figure | measured | ratio | within | verdict | |'
     echo '|---|---|---|---|---|---|---|---|'
@@ -131,7 +133,7 @@ truth_figure() { # what limit figure percent record
             local writes
             writes=$(field_of "$5" .summary.device_writes_per_commit.value)
             expected=$(calc "$2 / $writes")
-            name="$3 ($writes device writes each)"
+            name="$3 ($(printf %.2f "$writes") device writes each)"
             ;;
     esac
     awk -v what="$1" -v limit="$2" -v name="$name" -v measured="$measured" -v expected="$expected" \

@@ -12,7 +12,10 @@ use crate::targets::{self, Ready};
 use crate::watch::{Progress, Watch};
 use crate::{Context, Ended};
 use anyhow::{Result, bail};
-use asked::{check, dry_run, fault_text, layout, names, planner, question, quiet, request_facts, take_locks};
+use asked::{
+    check, check_sizes, dry_run, fault_text, layout, names, planner, question, quiet, request_facts,
+    take_locks,
+};
 use fathom_calibrate::observe::Observed;
 use fathom_calibrate::phase::Phase;
 use fathom_calibrate::plan::{Length, Planner};
@@ -38,6 +41,7 @@ const SLOT: Nanos = Nanos::from_millis(100);
 pub fn run(args: &Calibrate, context: &Context, engine: &mut Engine) -> Result<Ended> {
     check(args)?;
     let names = names(args)?;
+    check_sizes(args, &names.0)?;
     if args.dry_run {
         return dry_run(args, &names.0);
     }

@@ -6,6 +6,7 @@ mod keep;
 mod load;
 mod orion;
 mod others;
+mod peers;
 mod ping;
 mod preflight;
 mod records;
@@ -47,11 +48,11 @@ pub struct Context {
 /// Runs one command line and answers the exit status.
 pub fn run(arguments: Vec<OsString>, engine: &mut Engine) -> u8 {
     let command: Vec<String> = arguments.iter().map(|a| a.to_string_lossy().into_owned()).collect();
-    if called_as(&command, "orion") {
+    if let Some(peer) = peers::called_as(&command) {
         let progress = surroundings::draws_progress();
         let words = command[1..].to_vec();
         let context = Context { store: surroundings::store_path(None), command, progress };
-        return status(orion::run(&words, &context, engine));
+        return (peer.run)(&words, &context, engine);
     }
     let cli = match Cli::try_parse_from(arguments) {
         Ok(cli) => cli,
@@ -65,13 +66,10 @@ pub fn run(arguments: Vec<OsString>, engine: &mut Engine) -> u8 {
         command,
         progress: !cli.no_progress && surroundings::draws_progress(),
     };
+    if let Some((peer, words)) = peers::of(&cli.command) {
+        return (peer.run)(words, &context, engine);
+    }
     status(execute(&cli.command, &context, engine))
-}
-
-/// Is the program called through a link of that name?
-fn called_as(command: &[String], name: &str) -> bool {
-    let program = command.first().map(std::path::Path::new).and_then(|path| path.file_name());
-    program.is_some_and(|program| program == name)
 }
 
 fn status(outcome: anyhow::Result<Ended>) -> u8 {
@@ -111,7 +109,8 @@ fn execute(command: &Command, context: &Context, engine: &mut Engine) -> anyhow:
         Command::Calibrate(args) => calibrate::run(args, context, engine),
         Command::Run(args) => load::run(args, context, engine),
         Command::Ping(args) => ping::run(args, context, engine),
-        Command::Orion { words } => orion::run(words, context, engine),
+        // Answered before: a peer's command has its own exit statuses.
+        Command::Orion { .. } => Ok(Ended::Done),
         Command::Status => records::status(context),
         Command::History(args) => records::history(args, context),
         Command::Show(args) => records::show(args, context),

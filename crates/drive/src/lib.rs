@@ -1,4 +1,4 @@
-//! The machinery of running: clock, pace, recorder, slots, worker life cycle, the simulated world.
+//! The machinery of running: clock, pace, recorder, slots, worker life cycle, the serial loop, the simulated world.
 //!
 //! | module | holds |
 //! |---|---|
@@ -6,6 +6,7 @@
 //! | `pace` | when the next operation may start |
 //! | `seam` | Source, Queue, Content: what a worker is made of |
 //! | `recorder` | what a worker keeps |
+//! | `serial` | the serial loop: one thing at a time |
 //! | `worker` | the batch loop |
 //! | `manners` | what some workers do besides: think, hold a latency, keep in step |
 //! | `log` | a line for each operation, without waiting |
@@ -19,6 +20,7 @@ mod manners;
 mod pace;
 mod recorder;
 mod seam;
+mod serial;
 pub mod sim;
 mod sys;
 mod worker;
@@ -30,4 +32,5 @@ pub use manners::{Flow, FlowShare, Hold, Manners};
 pub use pace::{Metronome, Pace, unit};
 pub use recorder::{Frame, Outbox, Published, Recorder, empty_interval};
 pub use seam::*;
+pub use serial::{Act, Serial, SerialParts, Trouble, run_serial};
 pub use worker::*;

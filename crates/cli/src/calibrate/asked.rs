@@ -39,6 +39,20 @@ pub(super) fn check(args: &Calibrate) -> Result<()> {
     Ok(())
 }
 
+/// Sizes that no disk takes past the page cache are refused before anything is asked of one.
+pub(super) fn check_sizes(args: &Calibrate, names: &[String]) -> Result<()> {
+    const SECTOR: u64 = 512;
+    let real = names.iter().any(|name| !name.starts_with("sim:") && name != "null");
+    for (option, size) in [("--block-size", args.block_size), ("--large-size", args.large_size)] {
+        if real && size.0 % SECTOR != 0 {
+            wrong!(
+                "{option} {size} is no multiple of 512 bytes, the smallest block of any disk\nhint: 8k is a database's, 1m a large one"
+            );
+        }
+    }
+    Ok(())
+}
+
 /// The targets' names, and what `--data-files` left out.
 pub(super) fn names(args: &Calibrate) -> Result<(Vec<String>, Vec<String>)> {
     match &args.data_files {
