@@ -136,7 +136,16 @@ impl Task {
                 Some(source::Common::of(&stream, &blocks, &geometry, &stop, seed, &verbs)?)
             }
         };
-        Ok(Task { id: StreamId(id as u32), targets: targets.clone(), blocks, stream, geometry, verbs, seed, shared })
+        Ok(Task {
+            id: StreamId(id as u32),
+            targets: targets.clone(),
+            blocks,
+            stream,
+            geometry,
+            verbs,
+            seed,
+            shared,
+        })
     }
 
     fn prepare(self, seat: &Seat, worker: u32) -> Result<Perform, ExecuteError> {

@@ -47,7 +47,10 @@ pub fn understand(words: &[String], read: ReadFile) -> Understood {
         && (first == "--explain" || first.starts_with("--explain="))
     {
         let name = first.strip_prefix("--explain=").map(str::to_owned).or_else(|| rest.first().cloned());
-        return Understood { said: Vec::new(), then: Command::Explain(name.unwrap_or_else(|| "-".to_owned())) };
+        return Understood {
+            said: Vec::new(),
+            then: Command::Explain(name.unwrap_or_else(|| "-".to_owned())),
+        };
     }
     let mut line = Line::default();
     let then = match line.words(words, read) {

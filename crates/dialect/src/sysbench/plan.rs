@@ -32,7 +32,8 @@ pub fn prepare(options: &Options, present: &[Present], seed: u64) -> (Plan, Vec<
             ..Blocks::random_reads(space, Bytes(options.block_size))
         };
         let mut stream = Stream::closed(options.file(number as u32), blocks, 1);
-        stream.start.after = files.len().checked_sub(1).map(|last| StreamId(last as u32)).into_iter().collect();
+        stream.start.after =
+            files.len().checked_sub(1).map(|last| StreamId(last as u32)).into_iter().collect();
         stream.stop.bytes = Some(Bytes(left));
         stream.after_last = vec![SyncKind::Fsync];
         plan.add_stream(stream);
@@ -81,8 +82,7 @@ fn blocks(options: &Options, mode: Mode, seed: u32) -> Blocks {
         all_targets_in_turn: true,
     };
     let wants_syncs = mode.writes() && options.fsync_freq > 0;
-    let verify =
-        Verify { backlog: None, checkers: 0, then_read_pass: false, only: false, fatal: true };
+    let verify = Verify { backlog: None, checkers: 0, then_read_pass: false, only: false, fatal: true };
     Blocks {
         region: (Extent::Bytes(Bytes(0)), Extent::Bytes(Bytes(options.total_size()))),
         pattern: match mode.is_random() {

@@ -22,7 +22,9 @@ impl Random {
             }
         }
         let mut random = Random { words, at: 0 };
-        (0..310).for_each(|_| drop(random.draw()));
+        for _ in 0..310 {
+            random.draw();
+        }
         random
     }
 

@@ -10,8 +10,7 @@ pub const BANNER: &str = "sysbench 1.0.20 (using system LuaJIT 2.1.0-beta3)";
 pub const TEST_IS_OLD: &str = "WARNING: the --test option is deprecated. You can pass a script name or path on the command line without any options.";
 
 /// Said when there is no command.
-pub const NO_COMMAND: &str =
-    "The 'fileio' test requires a command argument. See 'sysbench fileio help'";
+pub const NO_COMMAND: &str = "The 'fileio' test requires a command argument. See 'sysbench fileio help'";
 
 /// The options of fileio; the heading is told at the usual verbosity only.
 pub fn fileio_options(heading: bool) -> String {

@@ -8,7 +8,8 @@ use super::refuse;
 use fathom_drive::{Fill, Metronome, Operation, Pace, Source};
 use fathom_record::{CELLS, ExecuteError};
 use fathom_spec::{
-    Arrival, Begin, Blocks, Generator, Mix, Pattern, Rate, Sizes, Space, Spacing, Stop, Stream, SyncRule, Verb,
+    Arrival, Begin, Blocks, Generator, Mix, Pattern, Rate, Sizes, Space, Spacing, Stop, Stream, SyncRule,
+    Verb,
 };
 use rand_xoshiro::Xoshiro256Plus;
 use rand_xoshiro::rand_core::{RngCore, SeedableRng};
@@ -62,10 +63,8 @@ pub struct Series {
 impl Series {
     /// Can the course of these blocks be run here? Others are shared as one source behind a lock.
     pub fn fits(blocks: &Blocks) -> bool {
-        let order = matches!(
-            blocks.pattern,
-            Pattern::Sequential(Begin::First) | Pattern::Uniform { once: false }
-        );
+        let order =
+            matches!(blocks.pattern, Pattern::Sequential(Begin::First) | Pattern::Uniform { once: false });
         order && matches!(blocks.sizes, Sizes::One(_)) && !matches!(blocks.mix, Mix::Random { .. })
     }
 
@@ -94,7 +93,9 @@ impl Series {
                 *discard_per_event
             }
             Generator::Given { .. } => return Err(refuse("state of a generator for each worker")),
-            Generator::Tausworthe { .. } | Generator::Lfsr { .. } => return Err(refuse("such a generator here")),
+            Generator::Tausworthe { .. } | Generator::Lfsr { .. } => {
+                return Err(refuse("such a generator here"));
+            }
         };
         let cell = |verb| verbs.iter().position(|v| *v == verb).unwrap_or(0) as u8;
         let write = if verbs.contains(&Verb::Commit) { Verb::Commit } else { Verb::Write };
@@ -112,7 +113,8 @@ impl Series {
             arrivals: arrivals(stream, seed)?,
         };
         let bytes = stop.bytes.map(|bytes| bytes.0.div_ceil(u64::from(size)));
-        let passes = stop.passes.map(|passes| passes.saturating_mul(geometry.length.div_ceil(u64::from(size))));
+        let passes =
+            stop.passes.map(|passes| passes.saturating_mul(geometry.length.div_ceil(u64::from(size))));
         let left = [stop.operations, bytes, passes].into_iter().flatten().min().unwrap_or(u64::MAX);
         let busy = Vec::with_capacity(stream.workers as usize * stream.depth.most() as usize);
         let state = State {
@@ -228,8 +230,7 @@ impl Random {
             Random::Given((first, second)) => {
                 let result = first.wrapping_add(*second);
                 let mixed = *second ^ *first;
-                (*first, *second) =
-                    (first.rotate_left(55) ^ mixed ^ (mixed << 14), mixed.rotate_left(36));
+                (*first, *second) = (first.rotate_left(55) ^ mixed ^ (mixed << 14), mixed.rotate_left(36));
                 result
             }
         }
@@ -364,7 +365,9 @@ impl Source for Turn {
                 }
                 Next::Done => return Fill::Done,
             }
-            (0..rules.discard).for_each(|_| drop(self.random.next()));
+            for _ in 0..rules.discard {
+                self.random.next();
+            }
         }
         Fill::Some
     }

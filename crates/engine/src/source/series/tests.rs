@@ -5,12 +5,7 @@ const MIB: u64 = 1 << 20;
 
 /// Blocks of 16 KiB over 4 files of 16 MiB, as a shared course.
 fn blocks(pattern: Pattern, mix: Mix) -> Blocks {
-    Blocks {
-        pattern,
-        mix,
-        shared: Some(CellId(0)),
-        ..Blocks::random_reads(SpaceId(0), Bytes(16_384))
-    }
+    Blocks { pattern, mix, shared: Some(CellId(0)), ..Blocks::random_reads(SpaceId(0), Bytes(16_384)) }
 }
 
 fn stream(blocks: &Blocks, workers: u32) -> Stream {
@@ -49,7 +44,11 @@ fn one_cursor_serves_all_workers_and_wraps() {
     let a = take(first.as_mut(), 2);
     let b = take(second.as_mut(), 2);
     assert_eq!(a, [(Verb::Read, 0, 0, 16_384), (Verb::Read, 0, 16_384, 16_384)]);
-    assert_eq!(b, [(Verb::Read, 0, 32_768, 7232), (Verb::Read, 1, 0, 16_384)], "no request crosses a file's end");
+    assert_eq!(
+        b,
+        [(Verb::Read, 0, 32_768, 7232), (Verb::Read, 1, 0, 16_384)],
+        "no request crosses a file's end"
+    );
     let rest = take(first.as_mut(), 9);
     assert_eq!(rest[8], (Verb::Read, 0, 0, 16_384), "after the last file comes the first");
 }
