@@ -6,9 +6,9 @@ use crate::guard::Permits;
 use crate::queues::{self, Wanted};
 use crate::sampler::HostSampler;
 use crate::source::{self, Geometry};
-use crate::{open, simulated};
+use crate::{manners, open, simulated};
 use fathom_drive::{
-    Begin, Clock, Job, Metronome, Outcome, Pace, Parts, Perform, Queue, Recorder, Seat, Worker, conduct, run,
+    Begin, Clock, Job, Manners, Metronome, Outcome, Pace, Parts, Perform, Queue, Recorder, Seat, Worker, conduct, run,
 };
 use fathom_host::Roots;
 use fathom_record::{Control, Event, Execute, ExecuteError, Run};
@@ -52,18 +52,20 @@ fn jobs<'a>(
 ) -> Result<Vec<Job<'a>>, ExecuteError> {
     let cpus = allowed_cpus();
     let workers: u32 = plan.streams.iter().map(|stream| stream.workers).sum();
+    let flows = manners::flows(plan)?;
     let mut jobs = Vec::with_capacity(workers as usize);
     for (id, stream) in plan.streams.iter().enumerate() {
         let task = Task::new(plan, id, targets)?;
         for worker in 0..stream.workers {
             let task = task.clone();
+            let manners = manners::of(plan, id, worker, &task.blocks, &task.verbs, &flows, None);
             jobs.push(Job {
                 stream: StreamId(id as u32),
                 worker,
                 cpus: place(&stream.placement, worker, jobs.len(), workers as usize, &cpus),
                 verbs: task.verbs.clone(),
                 targets: names.clone(),
-                prepare: Box::new(move |seat| task.prepare(seat, worker)),
+                prepare: Box::new(move |seat| task.prepare(seat, worker, manners)),
             });
         }
     }
@@ -98,18 +100,11 @@ pub(crate) fn check(stream: &Stream) -> Result<&Blocks, ExecuteError> {
         return Err(refuse("serial work on files, copies or sessions"));
     };
     match &stream.arrival {
-        Arrival::Closed { think: Some(_) } => return Err(refuse("think time")),
         Arrival::Recorded { .. } => return Err(refuse("recorded arrivals")),
-        Arrival::Closed { think: None } | Arrival::Open(_) => {}
+        Arrival::Closed { .. } | Arrival::Open(_) => {}
     }
-    if !matches!(stream.depth, Depth::Fixed(_)) {
-        return Err(refuse("depth other than a fixed one"));
-    }
-    if stream.keep.submit || stream.keep.log.is_some() {
-        return Err(refuse("submission latencies and logs of single I/Os"));
-    }
-    if !stream.after_last.is_empty() {
-        return Err(refuse("syncs after the last operation"));
+    if stream.keep.log.is_some() {
+        return Err(refuse("logs of single I/Os"));
     }
     if blocks.verify.is_some() && blocks.content != Content::SysbenchSum {
         return Err(refuse("verification of such a content"));
@@ -127,7 +122,7 @@ impl Task {
         let sizes: Vec<u64> = targets.iter().map(|t| t.size_bytes).collect();
         let align = targets.iter().map(OpenTarget::alignment).max().unwrap_or(1);
         let geometry = open::geometry(plan, &blocks, &sizes, align)?;
-        let verbs = source::verbs(&blocks);
+        let verbs = source::cells(&stream, &blocks);
         let seed = plan.seed ^ (id as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
         let shared = match blocks.shared {
             None => None,
@@ -148,7 +143,7 @@ impl Task {
         })
     }
 
-    fn prepare(self, seat: &Seat, worker: u32) -> Result<Perform, ExecuteError> {
+    fn prepare(self, seat: &Seat, worker: u32, manners: Manners) -> Result<Perform, ExecuteError> {
         let source: Box<dyn fathom_drive::Source> = match &self.shared {
             Some(shared) => shared.of_worker(worker),
             None => {
@@ -171,7 +166,7 @@ impl Task {
         };
         let stream = self.stream;
         let seed = self.seed.wrapping_add(u64::from(worker) * 7919);
-        queues::build(self.targets, wanted, seat, WorkerMaker { source, stream, verbs: self.verbs, seed })
+        queues::build(self.targets, wanted, seat, WorkerMaker { source, stream, verbs: self.verbs, seed, manners })
     }
 }
 
@@ -181,6 +176,7 @@ pub(crate) struct WorkerMaker {
     stream: Stream,
     verbs: Vec<Verb>,
     seed: u64,
+    manners: Manners,
 }
 
 impl WorkerMaker {
@@ -219,6 +215,7 @@ impl WorkerMaker {
             until_ns,
             steering: &seat.steering,
             published: seat.published.clone(),
+            manners: self.manners,
         }))
     }
 }

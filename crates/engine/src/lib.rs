@@ -7,6 +7,7 @@
 //! | `execute` | runs a plan on files and devices |
 //! | `simulated` | runs a plan on simulated devices |
 //! | `source` | which operation comes next |
+//! | `manners` | what workers do besides: think, sync at the end, keep in step |
 //! | `queues`, `sys`, `null` | how it is asked of the kernel |
 //! | `content` | what bytes are written |
 //! | `sampler` | other people's counters while a run goes on |
@@ -15,6 +16,7 @@ mod content;
 mod execute;
 mod files;
 pub mod guard;
+mod manners;
 mod null;
 mod open;
 mod queues;

@@ -13,7 +13,7 @@ mod uniform;
 
 use fathom_drive::Source;
 use fathom_record::{CELLS, ExecuteError};
-use fathom_spec::{Blocks, Generator, Mix, Pattern, Sizes, Stop, Stream, Verb};
+use fathom_spec::{Blocks, Generator, Mix, Pattern, Sizes, Stop, Stream, SyncKind, Verb};
 pub use place::Geometry;
 pub use series::Series;
 use std::sync::{Arc, Mutex};
@@ -68,6 +68,20 @@ pub fn verbs(blocks: &Blocks) -> Vec<Verb> {
         (Mix::Random { .. } | Mix::ByCompleted { .. }, _) => vec![Verb::Read, Verb::Write],
     };
     if !blocks.sync.is_empty() {
+        verbs.push(Verb::Sync);
+    }
+    verbs.truncate(CELLS);
+    verbs
+}
+
+/// The verbs of a stream with what comes after its operations: syncs at the end, reads that verify.
+pub fn cells(stream: &Stream, blocks: &Blocks) -> Vec<Verb> {
+    let mut verbs = verbs(blocks);
+    if blocks.verify.is_some() && !verbs.contains(&Verb::Read) {
+        verbs.push(Verb::Read);
+    }
+    // A cell of their own: syncs at the end are no events of the load, those between its operations are.
+    if stream.after_last.iter().any(|kind| *kind != SyncKind::None) {
         verbs.push(Verb::Sync);
     }
     verbs.truncate(CELLS);
