@@ -4,7 +4,9 @@ use fathom_spec::Content;
 use rand_xoshiro::Xoshiro256Plus;
 use rand_xoshiro::rand_core::{RngCore, SeedableRng};
 
+pub mod crc32;
 mod lanes;
+pub mod sysbench;
 use lanes::Lanes;
 
 /// Makes the bytes of blocks.
@@ -18,11 +20,15 @@ pub struct Filler {
 }
 
 impl Filler {
-    /// A filler; `None` for contents that are not built yet (the formats of other tools).
+    /// A filler; `None` for contents that are not built yet (formats of other tools).
     pub fn new(content: &Content, seed: u64) -> Option<Self> {
         let built = matches!(
             content,
-            Content::Zero | Content::Random { .. } | Content::Pattern(_) | Content::LogicalBlock
+            Content::Zero
+                | Content::Random { .. }
+                | Content::Pattern(_)
+                | Content::LogicalBlock
+                | Content::SysbenchSum
         );
         let mut random = Xoshiro256Plus::seed_from_u64(seed ^ 0xF111_F111);
         let (lanes, alike) = (Lanes::new(&mut random), Lanes::new(&mut random));
@@ -43,6 +49,10 @@ impl Filler {
             Content::Random { compress_percent, dedupe_percent } => {
                 let (compress, dedupe) = (usize::from(*compress_percent), *dedupe_percent);
                 self.random_block(bytes, compress, dedupe);
+            }
+            Content::SysbenchSum => {
+                self.lanes.fill(bytes);
+                sysbench::seal(bytes, offset);
             }
             _ => bytes.fill(0),
         }
@@ -109,6 +119,6 @@ mod tests {
 
     #[test]
     fn formats_of_other_tools_are_not_built_and_say_so() {
-        assert!(Filler::new(&Content::SysbenchSum, 7).is_none());
+        assert!(Filler::new(&Content::Tagged, 7).is_none());
     }
 }

@@ -75,6 +75,7 @@ fn jobs<'a>(
 /// Everything that the workers of one stream have in common.
 #[derive(Clone)]
 struct Task {
+    id: StreamId,
     targets: Arc<[OpenTarget]>,
     blocks: Blocks,
     stream: Stream,
@@ -82,7 +83,7 @@ struct Task {
     verbs: Vec<Verb>,
     seed: u64,
     /// The stream's shared source, when the plan names one.
-    shared: Option<source::SharedSource>,
+    shared: Option<source::Common>,
 }
 
 /// What this engine cannot do yet is an error that names it, never silence.
@@ -105,8 +106,8 @@ pub(crate) fn check(stream: &Stream) -> Result<&Blocks, ExecuteError> {
     if stream.keep.log.is_some() {
         return Err(refuse("logs of single I/Os"));
     }
-    if blocks.verify.is_some() {
-        return Err(refuse("verification"));
+    if blocks.verify.is_some() && blocks.content != Content::SysbenchSum {
+        return Err(refuse("verification of such a content"));
     }
     if stream.depth.most() == 0 || stream.workers == 0 || blocks.sizes.least().0 == 0 {
         return Err(refuse("stream without workers, depth or bytes"));
@@ -127,15 +128,24 @@ impl Task {
             None => None,
             Some(_) => {
                 let stop = amounts(&stream.stop);
-                Some(source::share(source::build(&blocks, &geometry, &stop, 0, 1, seed, &verbs)?))
+                Some(source::Common::of(&stream, &blocks, &geometry, &stop, seed, &verbs)?)
             }
         };
-        Ok(Task { targets: targets.clone(), blocks, stream, geometry, verbs, seed, shared })
+        Ok(Task {
+            id: StreamId(id as u32),
+            targets: targets.clone(),
+            blocks,
+            stream,
+            geometry,
+            verbs,
+            seed,
+            shared,
+        })
     }
 
     fn prepare(self, seat: &Seat, worker: u32, manners: Manners) -> Result<Perform, ExecuteError> {
         let source: Box<dyn fathom_drive::Source> = match &self.shared {
-            Some(shared) => Box::new(shared.clone()),
+            Some(shared) => shared.of_worker(worker),
             None => {
                 let stop = amounts(&self.stream.stop);
                 let workers = self.stream.workers;
@@ -151,6 +161,7 @@ impl Task {
             size_most: self.blocks.sizes.most().0 as usize,
             writes: self.verbs.iter().any(|verb| verb.writes()),
             content: self.blocks.content.clone(),
+            checks: self.blocks.verify.map(|_| self.id),
             seed: self.seed ^ u64::from(worker) << 32,
         };
         let stream = self.stream;

@@ -81,7 +81,7 @@ pub(crate) fn of(
 
 /// The syncs after the last operation: each kind over all targets of the space, the last one first.
 fn last(plan: &Plan, stream: &Stream, blocks: &Blocks, verbs: &[Verb]) -> Vec<Operation> {
-    let cell = verbs.iter().position(|verb| *verb == Verb::Sync).unwrap_or(0) as u8;
+    let cell = verbs.iter().rposition(|verb| *verb == Verb::Sync).unwrap_or(0) as u8;
     let targets = plan.spaces.get(blocks.space.0 as usize).map(open::members).unwrap_or_default();
     let kinds = stream.after_last.iter().filter(|kind| **kind != SyncKind::None);
     let syncs = kinds.flat_map(|kind| targets.iter().map(|t| Operation::sync(*kind, t.0 as u16, cell)));

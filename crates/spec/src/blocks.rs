@@ -160,6 +160,9 @@ pub enum Mix {
     ByCompleted {
         /// The ratio to keep.
         reads_per_write: f64,
+        /// Each write is a [`Verb::Commit`]: made durable before it counts.
+        #[serde(default)]
+        commits: bool,
     },
 }
 
@@ -203,7 +206,9 @@ pub struct SyncRule {
     pub of: Verb,
     /// Which sync.
     pub kind: SyncKind,
-    /// Every target of the space, one after the other (sysbench), not only the last one written.
+    /// Every target of the space, one after the other (sysbench), not only the last one written. In a course that
+    /// workers share, `every` counts all operations, each sync is an operation of the course, and there is none
+    /// before something was written.
     pub all_targets_in_turn: bool,
 }
 

@@ -4,6 +4,7 @@ mod mixed;
 mod order;
 mod permutation;
 mod place;
+mod series;
 mod sizes;
 mod skewed;
 #[cfg(test)]
@@ -14,6 +15,7 @@ use fathom_drive::Source;
 use fathom_record::{CELLS, ExecuteError};
 use fathom_spec::{Blocks, Generator, Mix, Pattern, Sizes, Stop, Stream, SyncKind, Verb};
 pub use place::Geometry;
+pub use series::Series;
 use std::sync::{Arc, Mutex};
 
 /// One source that several workers draw from.
@@ -24,10 +26,45 @@ pub fn share(source: Box<dyn Source>) -> SharedSource {
     Arc::new(Mutex::new(source))
 }
 
+/// What the workers of a stream share, when its plan says so.
+#[derive(Clone)]
+pub enum Common {
+    /// One source behind a lock.
+    Source(SharedSource),
+    /// A course in which they take turns.
+    Course(Arc<Series>),
+}
+
+impl Common {
+    /// What a stream's workers share: `seed` is the stream's.
+    pub fn of(
+        stream: &Stream,
+        blocks: &Blocks,
+        geometry: &Geometry,
+        stop: &Stop,
+        seed: u64,
+        verbs: &[Verb],
+    ) -> Result<Self, ExecuteError> {
+        if Series::fits(blocks) {
+            return Ok(Common::Course(Series::new(stream, blocks, geometry, stop, seed, verbs)?));
+        }
+        Ok(Common::Source(share(build(blocks, geometry, stop, 0, 1, seed, verbs)?)))
+    }
+
+    /// The source of one worker.
+    pub fn of_worker(&self, worker: u32) -> Box<dyn Source> {
+        match self {
+            Common::Source(source) => Box::new(source.clone()),
+            Common::Course(course) => course.turn(worker),
+        }
+    }
+}
+
 /// The verbs of a stream in the order of its cells.
 pub fn verbs(blocks: &Blocks) -> Vec<Verb> {
     let mut verbs = match (&blocks.mix, &blocks.sizes) {
         (Mix::Only(verb), _) => vec![*verb],
+        (Mix::ByCompleted { commits: true, .. }, _) => vec![Verb::Read, Verb::Commit],
         (Mix::Random { .. } | Mix::ByCompleted { .. }, _) => vec![Verb::Read, Verb::Write],
     };
     if !blocks.sync.is_empty() {
@@ -40,13 +77,13 @@ pub fn verbs(blocks: &Blocks) -> Vec<Verb> {
 /// The verbs of a stream with what comes after its operations: syncs at the end, reads that verify.
 pub fn cells(stream: &Stream, blocks: &Blocks) -> Vec<Verb> {
     let mut verbs = verbs(blocks);
-    let mut also = |verb, wanted: bool| {
-        if wanted && !verbs.contains(&verb) {
-            verbs.push(verb);
-        }
-    };
-    also(Verb::Read, blocks.verify.is_some());
-    also(Verb::Sync, stream.after_last.iter().any(|kind| *kind != SyncKind::None));
+    if blocks.verify.is_some() && !verbs.contains(&Verb::Read) {
+        verbs.push(Verb::Read);
+    }
+    // A cell of their own: syncs at the end are no events of the load, those between its operations are.
+    if stream.after_last.iter().any(|kind| *kind != SyncKind::None) {
+        verbs.push(Verb::Sync);
+    }
     verbs.truncate(CELLS);
     verbs
 }
