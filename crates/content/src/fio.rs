@@ -14,7 +14,8 @@
 //! | 40.. | the hash of what follows it, to the piece's end |
 //!
 //! What is called sha512 is no hash: fio stores the working buffer of its hash function, which holds the last bytes of
-//! the data, and bytes of its beginning. sha256 is 64 bits of one, followed by the same buffer. It is done the same way
+//! the data, and bytes of its beginning. sha256 is the lowest byte of each word of a SHA-256 whose padding has its length
+//! the wrong way round, laid over the same buffer. It is done the same way
 //! here, because data must verify in both directions; that a change in the middle of a block is not seen by sha512 is
 //! fio's own weakness, and documented.
 
@@ -44,7 +45,7 @@ pub enum Hash {
     Crc16 = 7,
     /// CRC-7 (MMC).
     Crc7 = 8,
-    /// The lowest byte of each word of SHA-256, then the working buffer: see the module.
+    /// 64 bits of a hash like SHA-256, then the working buffer: see the module.
     Sha256 = 9,
     /// The working buffer only: see the module.
     Sha512 = 10,
@@ -188,9 +189,31 @@ fn buffer_of_sha256(data: &[u8], out: &mut [u8; DIGEST_MOST]) {
         out[..56].fill(0);
     }
     out[56..64].copy_from_slice(&(data.len() as u64 * 8).to_le_bytes());
-    let digest: [u8; 32] = sha2::Sha256::digest(data).into();
-    digest.chunks_exact(4).zip(out).for_each(|(word, place)| *place = word[3]);
+    // The length of the padding is little-endian too, so that the hash is not SHA-256's.
+    let mut state = SHA256_BEGINNING;
+    let (blocks, rest) = data.as_chunks::<64>();
+    sha2::block_api::compress256(&mut state, blocks);
+    let mut last = [[0; 64]; 2];
+    let padded = last.as_flattened_mut();
+    padded[..rest.len()].copy_from_slice(rest);
+    padded[rest.len()] = 0x80;
+    let count = if tail < 56 { 1 } else { 2 };
+    padded[count * 64 - 8..count * 64].copy_from_slice(&(data.len() as u64 * 8).to_le_bytes());
+    sha2::block_api::compress256(&mut state, &last[..count]);
+    state.iter().zip(out).for_each(|(word, place)| *place = *word as u8);
 }
+
+/// FIPS 180-4, 5.3.3.
+const SHA256_BEGINNING: [u32; 8] = [
+    0x6a09_e667,
+    0xbb67_ae85,
+    0x3c6e_f372,
+    0xa54f_f53a,
+    0x510e_527f,
+    0x9b05_688c,
+    0x1f83_d9ab,
+    0x5be0_cd19,
+];
 
 /// What a header says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

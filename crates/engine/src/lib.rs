@@ -9,7 +9,8 @@
 //! | `source` | which operation comes next |
 //! | `manners` | what workers do besides: think, sync at the end, keep in step |
 //! | `queues`, `sys`, `null` | how it is asked of the kernel |
-//! | `content` | what bytes are written |
+//! | `content`, `verifying` | what bytes are written, and whether they are what is read |
+//! | `tasks` | what is done one act at a time: files, CPU time |
 //! | `sampler` | other people's counters while a run goes on |
 
 mod content;
@@ -24,6 +25,8 @@ mod sampler;
 mod simulated;
 mod source;
 mod sys;
+mod tasks;
+mod verifying;
 
 pub use execute::{Engine, allowed_cpus};
 pub use guard::{Permits, Policy};

@@ -10,12 +10,14 @@ mod skewed;
 #[cfg(test)]
 mod tests;
 mod uniform;
+mod verify;
 
 use fathom_drive::Source;
 use fathom_record::{CELLS, ExecuteError};
-use fathom_spec::{Blocks, Generator, Mix, Pattern, Sizes, Stop, Stream, SyncKind, Verb};
+use fathom_spec::{Blocks, Generator, Mix, Pattern, Sizes, Stop, Stream, SyncKind, Verb, Verify};
 pub use place::Geometry;
 pub use series::Series;
+pub(crate) use verify::{CHECK, OURS, number};
 use std::sync::{Arc, Mutex};
 
 /// One source that several workers draw from.
@@ -135,5 +137,31 @@ pub fn build(
             let limit = mixed::Limit::of(stop, &grid);
             Ok(Box::new(mixed::Mixed::new(grid, order, lengths, blocks, verbs, limit, seed)))
         }
+    }
+}
+
+/// The source of a worker that verifies: `make` builds the same plain source each time. `stop`'s time is how long it
+/// writes.
+pub fn verified(
+    make: &dyn Fn() -> Result<Box<dyn Source>, ExecuteError>,
+    blocks: &Blocks,
+    plan: Verify,
+    verbs: &[Verb],
+    stop: &Stop,
+) -> Result<Box<dyn Source>, ExecuteError> {
+    let read_cell = verbs.iter().position(|verb| *verb == Verb::Read).unwrap_or(0) as u8;
+    if plan.only || !writes(&blocks.mix) {
+        return Ok(Box::new(verify::Checking::new(make()?, read_cell)));
+    }
+    let time_ns = stop.time.map(|time| time.0);
+    Ok(Box::new(verify::Verifying::new((make()?, make()?), plan, read_cell, time_ns)))
+}
+
+/// Does a mix write?
+pub fn writes(mix: &Mix) -> bool {
+    match mix {
+        Mix::Only(verb) => verb.writes(),
+        Mix::Random { read_percent } => *read_percent < 100,
+        Mix::ByCompleted { .. } => true,
     }
 }
