@@ -204,16 +204,8 @@ fn buffer_of_sha256(data: &[u8], out: &mut [u8; DIGEST_MOST]) {
 }
 
 /// FIPS 180-4, 5.3.3.
-const SHA256_BEGINNING: [u32; 8] = [
-    0x6a09_e667,
-    0xbb67_ae85,
-    0x3c6e_f372,
-    0xa54f_f53a,
-    0x510e_527f,
-    0x9b05_688c,
-    0x1f83_d9ab,
-    0x5be0_cd19,
-];
+const SHA256_BEGINNING: [u32; 8] =
+    [0x6a09_e667, 0xbb67_ae85, 0x3c6e_f372, 0xa54f_f53a, 0x510e_527f, 0x9b05_688c, 0x1f83_d9ab, 0x5be0_cd19];
 
 /// What a header says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -312,9 +304,7 @@ impl Writer {
 /// What is wrong with a piece that should stand at `offset`. `least`: this writer wrote it, and the number of the write
 /// is at least this; `None`: somebody wrote it at some time.
 pub fn judge(piece: &[u8], hash: Hash, offset: u64, writer: Writer, least: Option<u64>) -> Option<Wrong> {
-    let wrong = |damage, note: String| {
-        Some(Wrong { damage, offset, length: piece.len() as u32, note })
-    };
+    let wrong = |damage, note: String| Some(Wrong { damage, offset, length: piece.len() as u32, note });
     if piece.iter().all(|byte| *byte == 0) {
         return wrong(Damage::Zeroed, "all of it is zero".to_owned());
     }

@@ -129,7 +129,9 @@ impl Filler {
                 let Some(hash) = fio::Hash::of_number(*hash) else { return };
                 let (interval, swap) = (*interval as usize, *swap as usize);
                 match pattern.is_empty() {
-                    true => Lanes::new(&mut Xoshiro256Plus::seed_from_u64(self.writer.seed(mark))).fill(bytes),
+                    true => {
+                        Lanes::new(&mut Xoshiro256Plus::seed_from_u64(self.writer.seed(mark))).fill(bytes)
+                    }
                     false => repeat(pattern, bytes),
                 }
                 for (at, piece) in pieces(bytes, interval, hash) {
@@ -201,7 +203,9 @@ impl Filler {
         match compare(&block[at + begin..at + piece.len()], &piece[begin..], wrong.offset + begin as u64) {
             // Every sector is unlike: somebody else's bytes, which cannot be made again.
             Some(found) if found.length as usize + 512 > piece.len() - begin => wrong,
-            Some(found) => Wrong { damage: Damage::Torn, note: format!("{}; {}", wrong.note, found), ..wrong },
+            Some(found) => {
+                Wrong { damage: Damage::Torn, note: format!("{}; {}", wrong.note, found), ..wrong }
+            }
             None => Wrong { note: format!("{}: the hash itself is wrong", wrong.note), ..wrong },
         }
     }
@@ -280,7 +284,11 @@ mod tests {
             assert!(checked(content, |bytes| bytes[5000] ^= 4).is_some(), "{content:?}");
         }
         for content in &contents[..2] {
-            assert_eq!(checked(content, |bytes| bytes[6144..6656].fill(0)), Some(Damage::Torn), "{content:?}");
+            assert_eq!(
+                checked(content, |bytes| bytes[6144..6656].fill(0)),
+                Some(Damage::Torn),
+                "{content:?}"
+            );
         }
         assert_eq!(checked(&contents[3], |bytes| bytes[512..1024].fill(0)), Some(Damage::Zeroed));
         assert_eq!(checked(&contents[3], |bytes| bytes[512] ^= 1), Some(Damage::Torn));

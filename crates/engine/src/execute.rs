@@ -4,12 +4,14 @@
 use crate::content::Checks;
 use crate::files::OpenTarget;
 use crate::guard::Permits;
+use crate::logs::Logs;
 use crate::queues::{self, Wanted};
 use crate::sampler::HostSampler;
 use crate::source::{self, Geometry};
 use crate::{manners, open, simulated, tasks, verifying};
 use fathom_drive::{
-    Begin, Clock, Job, Manners, Metronome, Outcome, Pace, Parts, Perform, Queue, Recorder, Seat, Worker, conduct, run,
+    Begin, Clock, Job, Manners, Metronome, Outcome, Pace, Parts, Perform, Queue, Recorder, Seat, Worker,
+    conduct, run,
 };
 use fathom_host::Roots;
 use fathom_record::{Control, Event, Execute, ExecuteError, Run};
@@ -37,9 +39,15 @@ impl Execute for Engine {
         let names: Arc<Vec<String>> = Arc::new(
             (0..plan.targets.len() as u32).filter_map(|i| open::name_of(plan, TargetId(i))).collect(),
         );
-        let jobs = jobs(plan, &targets, &names, (&self.roots, &self.permits))?;
+        let mut logs = Logs::default();
+        let jobs = jobs(plan, &targets, &names, (&self.roots, &self.permits), &mut logs)?;
         let mut sampler = HostSampler { roots: self.roots.clone(), disks: self.disks.clone() };
         let mut run = conduct(plan, jobs, Clock::start(), &mut sampler, control)?;
+        for what in logs.close() {
+            let event = Event { at_ns: run.length_ns, what };
+            control.event(&event);
+            run.events.push(event);
+        }
         let made = opened.happenings.into_iter().map(|what| Event { at_ns: 0, what });
         run.events.splice(0..0, made);
         Ok(run)
@@ -51,6 +59,7 @@ fn jobs<'a>(
     targets: &Arc<[OpenTarget]>,
     names: &Arc<Vec<String>>,
     who: (&Roots, &Permits),
+    logs: &mut Logs,
 ) -> Result<Vec<Job<'a>>, ExecuteError> {
     let cpus = allowed_cpus();
     let workers: u32 = plan.streams.iter().map(|stream| stream.workers).sum();
@@ -65,9 +74,9 @@ fn jobs<'a>(
             continue;
         }
         let task = Task::new(plan, id, targets, names)?;
-        for worker in 0..stream.workers {
+        for (worker, log) in (0..).zip(logs.open(plan, stream)?) {
             let task = task.clone();
-            let manners = manners::of(plan, id, worker, &task.blocks, &task.verbs, &flows, None);
+            let manners = manners::of(plan, id, worker, &task.blocks, &task.verbs, &flows, log);
             jobs.push(Job {
                 stream: StreamId(id as u32),
                 worker,
@@ -94,6 +103,24 @@ struct Task {
     seed: u64,
     /// The stream's shared source, when the plan names one.
     shared: Option<source::Common>,
+    recording: Option<source::Recording>,
+}
+
+/// What a stream replays, if it replays.
+fn recording(
+    plan: &Plan,
+    blocks: &Blocks,
+    geometry: &Geometry,
+) -> Result<Option<source::Recording>, ExecuteError> {
+    let Pattern::Trace(id) = blocks.pattern else { return Ok(None) };
+    let Some(Target::Path(path)) = plan.targets.get(id.0 as usize) else {
+        return Err(refuse("recording but in a file"));
+    };
+    let file = std::fs::File::open(&path.path).map_err(|error| ExecuteError::Target {
+        what: format!("cannot read the recording {}: {error}", path.path),
+        hint: "name a file of recorded operations".to_owned(),
+    })?;
+    source::Recording::read(file, &path.path, geometry).map(Some)
 }
 
 /// What this engine cannot do yet is an error that names it, never silence.
@@ -110,11 +137,13 @@ pub(crate) fn check(stream: &Stream) -> Result<&Blocks, ExecuteError> {
         return Err(refuse("such work on blocks"));
     };
     match &stream.arrival {
-        Arrival::Recorded { .. } => return Err(refuse("recorded arrivals")),
-        Arrival::Closed { .. } | Arrival::Open(_) => {}
-    }
-    if stream.keep.log.is_some() {
-        return Err(refuse("logs of single I/Os"));
+        Arrival::Recorded { .. } if !matches!(blocks.pattern, Pattern::Trace(_)) => {
+            return Err(refuse("recorded arrivals without a recording"));
+        }
+        Arrival::Open(_) if matches!(blocks.pattern, Pattern::Trace(_)) => {
+            return Err(refuse("timetable for a recording, which has its own"));
+        }
+        _ => {}
     }
     verifying::check(blocks)?;
     if stream.depth.most() == 0 || stream.workers == 0 || blocks.sizes.least().0 == 0 {
@@ -136,7 +165,11 @@ impl Task {
         let sizes: Vec<u64> = targets.iter().map(|t| t.size_bytes).collect();
         let align = targets.iter().map(OpenTarget::alignment).max().unwrap_or(1);
         let geometry = open::geometry(plan, &blocks, &sizes, align)?;
-        let verbs = source::cells(&stream, &blocks);
+        let recording = recording(plan, &blocks, &geometry)?;
+        if let Some(recording) = &recording {
+            blocks.sizes = Sizes::One(Bytes(recording.longest().max(1).into()));
+        }
+        let verbs = source::cells(&stream, &blocks, recording.as_ref())?;
         let seed = plan.seed ^ (id as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
         let shared = match blocks.shared {
             None => None,
@@ -155,6 +188,7 @@ impl Task {
             verbs,
             seed,
             shared,
+            recording,
         })
     }
 
@@ -164,7 +198,17 @@ impl Task {
         }
         let Task { stream, blocks, geometry, seed, verbs, .. } = self;
         let stop = amounts(&stream.stop);
-        let make = || source::build(blocks, geometry, &stop, worker, stream.workers, *seed, verbs);
+        let make = || match &self.recording {
+            None => source::build(blocks, geometry, &stop, worker, stream.workers, *seed, verbs),
+            Some(recording) => {
+                let speed = match stream.arrival {
+                    Arrival::Recorded { speed } => Some(speed),
+                    _ => None,
+                };
+                let most = (stop.passes.unwrap_or(1), stop.operations.unwrap_or(u64::MAX));
+                Ok(recording.source(verbs, (worker, stream.workers), speed, most))
+            }
+        };
         match blocks.verify {
             None => make(),
             Some(verify) => source::verified(&make, blocks, verify, verbs, &stream.stop),
@@ -195,7 +239,12 @@ impl Task {
         };
         let stream = self.stream;
         let seed = self.seed.wrapping_add(u64::from(worker) * 7919);
-        queues::build(self.targets, wanted, seat, WorkerMaker { source, stream, verbs: self.verbs, seed, manners })
+        queues::build(
+            self.targets,
+            wanted,
+            seat,
+            WorkerMaker { source, stream, verbs: self.verbs, seed, manners },
+        )
     }
 }
 

@@ -11,12 +11,14 @@
 //! | `queues`, `sys`, `null` | how it is asked of the kernel |
 //! | `content`, `verifying` | what bytes are written, and whether they are what is read |
 //! | `tasks` | what is done one act at a time: files, CPU time |
+//! | [`logs`] | a line for each operation |
 //! | `sampler` | other people's counters while a run goes on |
 
 mod content;
 mod execute;
 mod files;
 pub mod guard;
+pub mod logs;
 mod manners;
 mod null;
 mod open;

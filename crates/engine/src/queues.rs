@@ -83,7 +83,8 @@ fn attempt(
 ) -> std::io::Result<Perform> {
     let arena = Arena::new(wanted.depth as usize, wanted.size_most)?;
     let view = ArenaView::of(&arena);
-    let filling = || Filling::wanted(&wanted.content, wanted.writes, wanted.checks.clone(), view, wanted.seed);
+    let filling =
+        || Filling::wanted(&wanted.content, wanted.writes, wanted.checks.clone(), view, wanted.seed);
     let syncs = (wanted.commit, wanted.sync);
     let clock = seat.clock;
     let mut take =

@@ -31,7 +31,12 @@ fn folder() -> tempfile::TempDir {
 }
 
 fn run(plan: &Plan) -> Run {
-    let permits = Permits::new(Policy::WhenHolding);
+    let mut permits = Permits::new(Policy::WhenHolding);
+    if let Work::Files(files) = &plan.streams[0].work
+        && files.prefix == "f"
+    {
+        permits.add_consent(files.under.clone());
+    }
     Engine { permits, ..Engine::default() }.execute(plan, &mut ()).unwrap()
 }
 
@@ -66,7 +71,17 @@ fn files_that_exist_are_not_overwritten_and_missing_ones_are_errors() {
     assert_eq!(std::fs::metadata(folder.path().join("f0.8")).unwrap().len(), 3000);
     std::fs::remove_file(folder.path().join("f0.3")).unwrap();
     let looked = run(&plan(Work::Files(files(folder.path(), &[Verb::Stat, Verb::Delete]))));
-    assert_eq!(counts(&looked), [(Verb::Stat, 49, 1), (Verb::Delete, 49, 1)]);
+    assert_eq!(counts(&looked), [(Verb::Stat, 49, 1), (Verb::Delete, 49, 1)], "{:?}", looked.events);
+}
+
+#[test]
+fn what_was_not_made_here_is_removed_only_with_the_users_word() {
+    let folder = folder();
+    std::fs::write(folder.path().join("g0.0"), "mine").unwrap();
+    let files = Files { prefix: "g".to_owned(), ..files(folder.path(), &[Verb::Delete]) };
+    let run = run(&plan(Work::Files(files)));
+    assert_eq!(counts(&run), [(Verb::Delete, 0, 1)]);
+    assert_eq!(std::fs::read(folder.path().join("g0.0")).unwrap(), b"mine");
 }
 
 #[test]

@@ -1,10 +1,9 @@
-//! Verification on real files, and against the fio of this machine where there is one.
+//! Verification on real files.
 
 use fathom_engine::{Engine, Permits, Policy};
-use fathom_record::{Execute, Happening, Run, Why};
+use fathom_record::{Execute, ExecuteError, Happening, Run, Why};
 use fathom_spec::*;
 use std::path::Path;
-use std::process::Command;
 
 const ONE_PASS: Verify =
     Verify { backlog: None, checkers: 0, then_read_pass: true, only: false, fatal: false };
@@ -45,11 +44,15 @@ fn blocks(plan: &mut Plan) -> &mut Blocks {
 }
 
 fn run(plan: &Plan) -> Run {
+    execute(plan).unwrap()
+}
+
+fn execute(plan: &Plan) -> Result<Run, ExecuteError> {
     let mut permits = Permits::new(Policy::WhenHolding);
     if let Target::Path(path) = &plan.targets[0] {
         permits.add_consent(path.path.clone());
     }
-    Engine { permits, ..Engine::default() }.execute(plan, &mut ()).unwrap()
+    Engine { permits, ..Engine::default() }.execute(plan, &mut ())
 }
 
 fn mismatches(run: &Run) -> Vec<(u64, String)> {
@@ -117,7 +120,8 @@ fn each_harm_done_to_a_file_is_told_by_its_name_and_place() {
 #[test]
 fn a_fatal_mismatch_ends_the_run() {
     let file = file(1 << 20);
-    let mut plan = plan(file.path(), Verify { fatal: true, ..ONLY }, headers(2), Pattern::Sequential(Begin::First));
+    let mut plan =
+        plan(file.path(), Verify { fatal: true, ..ONLY }, headers(2), Pattern::Sequential(Begin::First));
     plan.streams[0].depth = Depth::Fixed(1);
     let run = run(&plan);
     assert_eq!((mismatches(&run).len(), run.workers[0].ended), (1, Why::Fault));
@@ -128,49 +132,6 @@ fn bytes_that_cannot_be_told_again_are_refused() {
     let file = file(1 << 20);
     let random = Content::Random { compress_percent: 0, dedupe_percent: 0 };
     let plan = plan(file.path(), ONE_PASS, random, Pattern::Uniform { once: true });
-    let error = Engine::default().execute(&plan, &mut ()).unwrap_err().to_string();
+    let error = execute(&plan).unwrap_err().to_string();
     assert!(error.contains("cannot be verified"), "{error}");
-}
-
-fn fio(arguments: &[&str], file: &Path) -> Option<std::process::Output> {
-    let name = format!("--filename={}", file.display());
-    let size = ["--name=x", "--bs=4k", "--size=256k", &name];
-    let result = Command::new("fio").args(size).args(arguments).output();
-    if result.is_err() && std::env::var_os("CI").is_none() {
-        eprintln!("skipped: fio is not installed");
-        return None;
-    }
-    Some(result.unwrap())
-}
-
-#[test]
-fn what_fio_wrote_verifies_here_and_what_is_written_here_verifies_there() {
-    let hashes = [
-        (1, "meta"),
-        (2, "md5"),
-        (3, "crc64"),
-        (4, "crc32"),
-        (5, "crc32c"),
-        (7, "crc16"),
-        (8, "crc7"),
-        (9, "sha256"),
-        (10, "sha512"),
-        (11, "sha3-224"),
-        (12, "sha3-256"),
-        (13, "sha3-384"),
-        (14, "sha3-512"),
-        (15, "xxhash"),
-        (16, "sha1"),
-    ];
-    for (number, name) in hashes {
-        let verify = format!("--verify={name}");
-        let file = file(256 << 10);
-        let Some(wrote) = fio(&["--rw=write", &verify, "--do_verify=0"], file.path()) else { return };
-        assert!(wrote.status.success());
-        let run_here = run(&plan(file.path(), ONLY, headers(number), Pattern::Sequential(Begin::First)));
-        assert_eq!((mismatches(&run_here), counts(&run_here)[1].1), (vec![], 64), "{name}");
-        run(&plan(file.path(), ONE_PASS, headers(number), Pattern::Uniform { once: true }));
-        let read = fio(&["--rw=read", &verify], file.path()).unwrap();
-        assert!(read.status.success(), "{name}: {}", String::from_utf8_lossy(&read.stdout));
-    }
 }

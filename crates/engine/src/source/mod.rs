@@ -9,6 +9,7 @@ mod sizes;
 mod skewed;
 #[cfg(test)]
 mod tests;
+mod trace;
 mod uniform;
 mod verify;
 
@@ -17,8 +18,9 @@ use fathom_record::{CELLS, ExecuteError};
 use fathom_spec::{Blocks, Generator, Mix, Pattern, Sizes, Stop, Stream, SyncKind, Verb, Verify};
 pub use place::Geometry;
 pub use series::Series;
-pub(crate) use verify::{CHECK, OURS, number};
 use std::sync::{Arc, Mutex};
+pub use trace::Recording;
+pub(crate) use verify::{CHECK, OURS, number};
 
 /// One source that several workers draw from.
 pub type SharedSource = Arc<Mutex<Box<dyn Source>>>;
@@ -76,9 +78,13 @@ pub fn verbs(blocks: &Blocks) -> Vec<Verb> {
     verbs
 }
 
-/// The verbs of a stream with what comes after its operations: syncs at the end, reads that verify.
-pub fn cells(stream: &Stream, blocks: &Blocks) -> Vec<Verb> {
-    let mut verbs = verbs(blocks);
+/// The verbs of a stream with what comes after its operations: reads that verify, syncs at the end.
+pub fn cells(
+    stream: &Stream,
+    blocks: &Blocks,
+    recording: Option<&Recording>,
+) -> Result<Vec<Verb>, ExecuteError> {
+    let mut verbs = recording.map_or_else(|| verbs(blocks), Recording::verbs);
     if blocks.verify.is_some() && !verbs.contains(&Verb::Read) {
         verbs.push(Verb::Read);
     }
@@ -86,8 +92,10 @@ pub fn cells(stream: &Stream, blocks: &Blocks) -> Vec<Verb> {
     if stream.after_last.iter().any(|kind| *kind != SyncKind::None) {
         verbs.push(Verb::Sync);
     }
-    verbs.truncate(CELLS);
-    verbs
+    match verbs.len() <= CELLS {
+        true => Ok(verbs),
+        false => Err(refuse("stream of so many verbs")),
+    }
 }
 
 fn refuse(what: &str) -> ExecuteError {

@@ -52,7 +52,10 @@ impl Filing {
             return Err(refuse("files are made, opened, looked at and removed", "use these verbs only"));
         }
         if plan.prefix.contains('/') || plan.count == 0 || plan.count > u64::from(u32::MAX) {
-            return Err(refuse("a number of files from 1 to 2^32 - 1 has names without a slash", "name them so"));
+            return Err(refuse(
+                "a number of files from 1 to 2^32 - 1 has names without a slash",
+                "name them so",
+            ));
         }
         let about = rustix::fs::stat(&plan.under).map_err(|error| ExecuteError::Target {
             what: format!("cannot work on files in {}: {error}", plan.under),
@@ -80,7 +83,9 @@ impl Filing {
             passes: stop.passes.unwrap_or(1),
             path: PathBuf::new(),
             bytes,
-            guard: (!own).then(|| (roots.clone(), permits.clone())),
+            // The user's word for the directory is his word for the files in it.
+            guard: (!own && !permits.consented(plan.under.as_ref()))
+                .then(|| (roots.clone(), permits.clone())),
             refused: None,
         })
     }
