@@ -339,6 +339,9 @@ pub struct QueueOptions {
     /// Never two operations of a worker in flight that overlap.
     #[serde(default)]
     pub no_overlap: bool,
+    /// Buffers in huge pages where the system holds free ones.
+    #[serde(default)]
+    pub huge_pages: bool,
 }
 
 /// What an operation does.
