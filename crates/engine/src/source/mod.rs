@@ -198,7 +198,9 @@ fn one_space(
                     order::Order::Map(map::Map::new(grid.blocks())?)
                 }
                 Pattern::Uniform { once: true } if !one_size => {
-                    return Err(refuse("map of blocks of several sizes that are not aligned to the smallest"));
+                    return Err(refuse(
+                        "map of blocks of several sizes that are not aligned to the smallest",
+                    ));
                 }
                 pattern => generated(blocks, pattern, &grid, (worker, workers), seed)?,
             };

@@ -103,7 +103,11 @@ impl Order {
             },
             Pattern::Partly { of, percent } => {
                 let of = Box::new(Order::of(of, grid, worker, workers, seed)?);
-                Order::Partly { of, percent: *percent, next: first(Begin::First, grid, worker, workers, seed) }
+                Order::Partly {
+                    of,
+                    percent: *percent,
+                    next: first(Begin::First, grid, worker, workers, seed),
+                }
             }
             Pattern::Trace(_) => return Err(refuse("recorded order of blocks")),
         })

@@ -8,7 +8,7 @@ use rand_xoshiro::rand_core::SeedableRng;
 
 /// A source over the sources of single targets.
 pub(crate) struct Picked {
-    /// One source for each target, without an end, and how many operations of each make a pass.
+    /// One source for each target, without an end.
     members: Vec<Box<dyn Source>>,
     by: Order,
     random: Xoshiro256Plus,
@@ -29,7 +29,6 @@ impl Source for Picked {
         let mut misses = 0;
         let mut left = room;
         while left > 0 {
-            // A sync that belongs to what is done already is still given after the last operation.
             if self.limit.reached() {
                 return Fill::Done;
             }
