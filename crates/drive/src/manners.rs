@@ -127,13 +127,7 @@ impl Restraint {
     }
 
     /// What may be done with `room` by a worker that has so many outstanding.
-    pub(crate) fn allowed(
-        &mut self,
-        now_ns: u64,
-        outstanding: usize,
-        depth: usize,
-        room: usize,
-    ) -> Allowed {
+    pub(crate) fn allowed(&mut self, now_ns: u64, outstanding: usize, depth: usize, room: usize) -> Allowed {
         let mut allowed = Allowed { room, until_ns: u64::MAX, at_least: 0 };
         if let Some(hold) = &self.hold {
             allowed.room = allowed.room.min(hold.depth.saturating_sub(outstanding));
@@ -231,7 +225,16 @@ struct Holding {
 
 impl Holding {
     fn new(plan: Hold) -> Self {
-        Holding { plan, depth: 1, good: 0, bad: usize::MAX, seen: 0, over: 0, since_ns: u64::MAX, changed_ns: 0 }
+        Holding {
+            plan,
+            depth: 1,
+            good: 0,
+            bad: usize::MAX,
+            seen: 0,
+            over: 0,
+            since_ns: u64::MAX,
+            changed_ns: 0,
+        }
     }
 
     fn completed(&mut self, now_ns: u64, latency_ns: u64) {

@@ -8,7 +8,8 @@ use crate::sampler::HostSampler;
 use crate::source::{self, Geometry};
 use crate::{manners, open, simulated};
 use fathom_drive::{
-    Begin, Clock, Job, Manners, Metronome, Outcome, Pace, Parts, Perform, Queue, Recorder, Seat, Worker, conduct, run,
+    Begin, Clock, Job, Manners, Metronome, Outcome, Pace, Parts, Perform, Queue, Recorder, Seat, Worker,
+    conduct, run,
 };
 use fathom_host::Roots;
 use fathom_record::{Control, Event, Execute, ExecuteError, Run};
@@ -166,7 +167,12 @@ impl Task {
         };
         let stream = self.stream;
         let seed = self.seed.wrapping_add(u64::from(worker) * 7919);
-        queues::build(self.targets, wanted, seat, WorkerMaker { source, stream, verbs: self.verbs, seed, manners })
+        queues::build(
+            self.targets,
+            wanted,
+            seat,
+            WorkerMaker { source, stream, verbs: self.verbs, seed, manners },
+        )
     }
 }
 

@@ -122,7 +122,8 @@ impl Interval {
         // A verb may have two cells, such as syncs between operations and after the last: the place counts first.
         for (number, (verb, cell)) in cells.iter().enumerate() {
             let same_place = self.cells.get(number).is_some_and(|mine| mine.0 == *verb);
-            let at = if same_place { Some(number) } else { self.cells.iter().position(|mine| mine.0 == *verb) };
+            let at =
+                if same_place { Some(number) } else { self.cells.iter().position(|mine| mine.0 == *verb) };
             match at.and_then(|at| self.cells.get_mut(at)) {
                 Some(mine) => mine.1.merge(cell),
                 None => self.cells.push((*verb, cell.clone())),
