@@ -389,10 +389,13 @@ impl<'a, Q: Queue> Worker<'a, Q> {
     /// Ends the worker's record.
     pub fn finish(mut self) -> Outcome {
         let now = self.parts.queue.now();
-        if let Some(restraint) = &mut self.restraint {
+        let held = self.restraint.as_mut().and_then(|restraint| {
             restraint.leave();
-        }
+            restraint.held_depth()
+        });
         let (interval, totals) = self.parts.recorder.finish(now);
+        let stream = interval.stream;
+        self.found.extend(held.map(|outstanding| Happening::Held { stream, outstanding }));
         Outcome {
             interval,
             totals,

@@ -30,7 +30,13 @@ pub fn execute(plan: &Plan, control: &mut dyn Control) -> Result<Run, ExecuteErr
             });
         }
         let geometry = open::geometry(plan, blocks, &sizes, 1)?;
-        let verbs = source::cells(stream, blocks);
+        if stream.keep.log.is_some() || blocks.verify.is_some() {
+            return Err(ExecuteError::Plan {
+                what: "a simulated device has no bytes to verify, and its operations no log".to_owned(),
+                hint: "use a file or a device".to_owned(),
+            });
+        }
+        let verbs = source::cells(stream, blocks, None)?;
         let seed = plan.seed ^ (id as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
         let stop = execute::amounts(&stream.stop);
         let make = |worker, workers| source::build(blocks, &geometry, &stop, worker, workers, seed, &verbs);
@@ -151,10 +157,11 @@ fn report(
     let names: Vec<String> =
         (0..plan.targets.len() as u32).filter_map(|i| open::name_of(plan, TargetId(i))).collect();
     for ((stream, worker, verbs), outcome) in owners.into_iter().zip(outcomes) {
-        let Outcome { interval, totals, faults, found: _, span_ns, outstanding_most, why } = outcome;
+        let Outcome { interval, totals, faults, found, span_ns, outstanding_most, why } = outcome;
         control.interval(&interval);
         collect(&mut run, &interval);
         run.events.extend(fault_events(stream, faults, &names));
+        run.events.extend(found.into_iter().map(|what| Event { at_ns: length_ns, what }));
         run.workers.push(WorkerTotals {
             stream,
             worker,

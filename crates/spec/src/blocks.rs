@@ -256,6 +256,15 @@ pub enum Content {
     FioHeader {
         /// fio's number for the hash.
         hash: u8,
+        /// Bytes from one header to the next; 0: one for each operation.
+        #[serde(default)]
+        interval: u32,
+        /// The header changes places with what stands so many bytes further on; 0: it stays.
+        #[serde(default)]
+        swap: u32,
+        /// What stands between headers, over and over; empty: random bytes.
+        #[serde(default)]
+        pattern: Vec<u8>,
     },
     /// sysbench's checksum block.
     SysbenchSum,

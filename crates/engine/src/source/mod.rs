@@ -9,14 +9,18 @@ mod sizes;
 mod skewed;
 #[cfg(test)]
 mod tests;
+mod trace;
 mod uniform;
+mod verify;
 
 use fathom_drive::Source;
 use fathom_record::{CELLS, ExecuteError};
-use fathom_spec::{Blocks, Generator, Mix, Pattern, Sizes, Stop, Stream, SyncKind, Verb};
+use fathom_spec::{Blocks, Generator, Mix, Pattern, Sizes, Stop, Stream, SyncKind, Verb, Verify};
 pub use place::Geometry;
 pub use series::Series;
 use std::sync::{Arc, Mutex};
+pub use trace::Recording;
+pub(crate) use verify::{CHECK, OURS, number};
 
 /// One source that several workers draw from.
 pub type SharedSource = Arc<Mutex<Box<dyn Source>>>;
@@ -74,9 +78,13 @@ pub fn verbs(blocks: &Blocks) -> Vec<Verb> {
     verbs
 }
 
-/// The verbs of a stream with what comes after its operations: syncs at the end, reads that verify.
-pub fn cells(stream: &Stream, blocks: &Blocks) -> Vec<Verb> {
-    let mut verbs = verbs(blocks);
+/// The verbs of a stream with what comes after its operations: reads that verify, syncs at the end.
+pub fn cells(
+    stream: &Stream,
+    blocks: &Blocks,
+    recording: Option<&Recording>,
+) -> Result<Vec<Verb>, ExecuteError> {
+    let mut verbs = recording.map_or_else(|| verbs(blocks), Recording::verbs);
     if blocks.verify.is_some() && !verbs.contains(&Verb::Read) {
         verbs.push(Verb::Read);
     }
@@ -84,8 +92,10 @@ pub fn cells(stream: &Stream, blocks: &Blocks) -> Vec<Verb> {
     if stream.after_last.iter().any(|kind| *kind != SyncKind::None) {
         verbs.push(Verb::Sync);
     }
-    verbs.truncate(CELLS);
-    verbs
+    match verbs.len() <= CELLS {
+        true => Ok(verbs),
+        false => Err(refuse("stream of so many verbs")),
+    }
 }
 
 fn refuse(what: &str) -> ExecuteError {
@@ -135,5 +145,31 @@ pub fn build(
             let limit = mixed::Limit::of(stop, &grid);
             Ok(Box::new(mixed::Mixed::new(grid, order, lengths, blocks, verbs, limit, seed)))
         }
+    }
+}
+
+/// The source of a worker that verifies: `make` builds the same plain source each time. `stop`'s time is how long it
+/// writes.
+pub fn verified(
+    make: &dyn Fn() -> Result<Box<dyn Source>, ExecuteError>,
+    blocks: &Blocks,
+    plan: Verify,
+    verbs: &[Verb],
+    stop: &Stop,
+) -> Result<Box<dyn Source>, ExecuteError> {
+    let read_cell = verbs.iter().position(|verb| *verb == Verb::Read).unwrap_or(0) as u8;
+    if plan.only || !writes(&blocks.mix) {
+        return Ok(Box::new(verify::Checking::new(make()?, read_cell)));
+    }
+    let time_ns = stop.time.map(|time| time.0);
+    Ok(Box::new(verify::Verifying::new((make()?, make()?), plan, read_cell, time_ns)))
+}
+
+/// Does a mix write?
+pub fn writes(mix: &Mix) -> bool {
+    match mix {
+        Mix::Only(verb) => verb.writes(),
+        Mix::Random { read_percent } => *read_percent < 100,
+        Mix::ByCompleted { .. } => true,
     }
 }
