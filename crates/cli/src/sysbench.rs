@@ -4,6 +4,7 @@
 mod ending;
 mod files;
 mod live;
+mod log;
 
 use crate::keep::{Keeper, empty_record};
 use crate::preflight::{self, Found};
@@ -165,7 +166,8 @@ fn work(options: &Options, mode: Mode, context: &Context, engine: &mut Engine) -
         return status;
     }
     let seed = if options.seed == 0 { surroundings::seconds() } else { options.seed };
-    let plan = sysbench::run(options, mode, seed);
+    let log = log::Log::wanted(options, &surroundings::run_id());
+    let plan = sysbench::run(options, mode, seed, log.as_ref().map(|log| &log.path[..]));
     let roots = Roots::default();
     let found = look(&roots);
     engine.disks = found.as_ref().map(|found| found.disks.clone()).unwrap_or_default();
@@ -191,6 +193,7 @@ fn work(options: &Options, mode: Mode, context: &Context, engine: &mut Engine) -
         Ok(run) => {
             let end = End::of(options, &run, &live);
             live.last_line(end.total_s);
+            log.iter().for_each(|log| log.tell(options));
             let status = ending::tell(options, &run, &live, &end);
             let status = if interrupt.raised() { INTERRUPTED } else { status };
             record.notes.extend(sysbench::notes(options, mode, &live.tally, end.counted_s(&live)));
