@@ -6,5 +6,7 @@
 //! | module | tool |
 //! |---|---|
 //! | [`orion`] | Oracle's ORION |
+//! | [`sysbench`] | sysbench fileio |
 
 pub mod orion;
+pub mod sysbench;
