@@ -69,6 +69,36 @@ pub fn run_id() -> String {
     format!("{:x}-{:x}", now.as_microsecond(), std::process::id())
 }
 
+/// Targets that may be overwritten, whatever they hold: names in FATHOM_WRITE_CONSENT with commas between them. For the
+/// peers, whose command lines have no word for it.
+pub fn write_consents() -> Vec<String> {
+    let names = variable("FATHOM_WRITE_CONSENT").unwrap_or_default();
+    names.split(',').map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned).collect()
+}
+
+/// A flag that one signal raises, every time anew.
+#[derive(Clone, Debug)]
+pub struct Signalled(Arc<AtomicBool>);
+
+impl Signalled {
+    /// SIGUSR1, from now on.
+    pub fn usr1() -> Self {
+        let flag = Arc::new(AtomicBool::new(false));
+        let _ = signal_hook::flag::register(signal_hook::consts::SIGUSR1, flag.clone());
+        Signalled(flag)
+    }
+
+    /// Has it come since this was asked last?
+    pub fn take(&self) -> bool {
+        self.0.swap(false, Ordering::Relaxed)
+    }
+}
+
+/// Ends the program as SIGINT would have without fathom, so that a shell sees what happened.
+pub fn die_of_interrupt() {
+    let _ = signal_hook::low_level::emulate_default_handler(signal_hook::consts::SIGINT);
+}
+
 /// A flag that SIGINT and SIGTERM raise. A second signal ends the program at once, as it would without fathom.
 #[derive(Clone, Debug)]
 pub struct Interrupt(Arc<AtomicBool>);
@@ -82,6 +112,14 @@ impl Interrupt {
             let _ = signal_hook::flag::register_conditional_default(signal, flag.clone());
             let _ = signal_hook::flag::register(signal, flag.clone());
         }
+        Interrupt(flag)
+    }
+
+    /// Watches SIGINT only, for peers that leave the other signals alone.
+    pub fn only_from_the_keyboard() -> Self {
+        let flag = Arc::new(AtomicBool::new(false));
+        let _ = signal_hook::flag::register_conditional_default(signal_hook::consts::SIGINT, flag.clone());
+        let _ = signal_hook::flag::register(signal_hook::consts::SIGINT, flag.clone());
         Interrupt(flag)
     }
 

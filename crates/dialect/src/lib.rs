@@ -5,6 +5,8 @@
 //!
 //! | module | tool |
 //! |---|---|
+//! | [`dd`] | coreutils' dd |
 //! | [`orion`] | Oracle's ORION |
 
+pub mod dd;
 pub mod orion;

@@ -6,7 +6,7 @@ use crate::guard::Permits;
 use crate::queues::{self, Wanted};
 use crate::sampler::HostSampler;
 use crate::source::{self, Geometry};
-use crate::{open, simulated};
+use crate::{Lent, copy, open, simulated};
 use fathom_drive::{
     Begin, Clock, Job, Metronome, Outcome, Pace, Parts, Perform, Queue, Recorder, Seat, Worker, conduct, run,
 };
@@ -24,6 +24,8 @@ pub struct Engine {
     pub permits: Permits,
     /// Disks whose counters are sampled, by the name under which they are kept.
     pub disks: Vec<(String, fathom_host::DeviceNumber)>,
+    /// Targets of the next plan that are open already; taken by the plan that uses them.
+    pub lent: Vec<(TargetId, Lent)>,
 }
 
 impl Execute for Engine {
@@ -31,7 +33,8 @@ impl Execute for Engine {
         if plan.targets.iter().any(|target| matches!(target, Target::Sim(_))) {
             return simulated::execute(plan, control);
         }
-        let opened = open::open(plan, &self.roots, &self.permits)?;
+        let lent = std::mem::take(&mut self.lent);
+        let opened = open::open(plan, &self.roots, &self.permits, lent)?;
         let targets: Arc<[OpenTarget]> = opened.targets.into();
         let names: Arc<Vec<String>> = Arc::new(
             (0..plan.targets.len() as u32).filter_map(|i| open::name_of(plan, TargetId(i))).collect(),
@@ -54,6 +57,10 @@ fn jobs<'a>(
     let workers: u32 = plan.streams.iter().map(|stream| stream.workers).sum();
     let mut jobs = Vec::with_capacity(workers as usize);
     for (id, stream) in plan.streams.iter().enumerate() {
+        if let Work::Copy(copying) = &stream.work {
+            jobs.push(copy::job(plan, StreamId(id as u32), copying, targets, names)?);
+            continue;
+        }
         let task = Task::new(plan, id, targets)?;
         for worker in 0..stream.workers {
             let task = task.clone();
@@ -94,7 +101,7 @@ fn refuse(what: &str) -> ExecuteError {
 /// Checks that a stream asks for nothing that would be dropped.
 pub(crate) fn check(stream: &Stream) -> Result<&Blocks, ExecuteError> {
     let Work::Blocks(blocks) = &stream.work else {
-        return Err(refuse("serial work on files, copies or sessions"));
+        return Err(refuse("serial work on files or sessions"));
     };
     match &stream.arrival {
         Arrival::Closed { think: Some(_) } => return Err(refuse("think time")),
