@@ -115,9 +115,16 @@ impl Interrupt {
         Interrupt(flag)
     }
 
-    /// Watches SIGINT only, for peers that leave the other signals alone.
+    /// Watches SIGINT only, for peers that leave the other signals alone; whoever started the program may have said
+    /// that it is to be ignored (a shell's `&` does).
     pub fn only_from_the_keyboard() -> Self {
         let flag = Arc::new(AtomicBool::new(false));
+        let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+        let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+        let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
+        if ignored >> (signal_hook::consts::SIGINT - 1) & 1 == 1 {
+            return Interrupt(flag);
+        }
         let _ = signal_hook::flag::register_conditional_default(signal_hook::consts::SIGINT, flag.clone());
         let _ = signal_hook::flag::register(signal_hook::consts::SIGINT, flag.clone());
         Interrupt(flag)
