@@ -7,6 +7,8 @@
 //! |---|---|
 //! | [`dd`] | coreutils' dd |
 //! | [`orion`] | Oracle's ORION |
+//! | [`sysbench`] | sysbench fileio |
 
 pub mod dd;
 pub mod orion;
+pub mod sysbench;

@@ -9,8 +9,11 @@
 //! | `execute` | runs a plan on files and devices |
 //! | `simulated` | runs a plan on simulated devices |
 //! | `source` | which operation comes next |
+//! | `manners` | what workers do besides: think, sync at the end, keep in step |
 //! | `queues`, `sys`, `null` | how it is asked of the kernel |
-//! | `content` | what bytes are written |
+//! | `content`, `verifying` | what bytes are written, and whether they are what is read |
+//! | `tasks` | what is done one act at a time: files, CPU time |
+//! | [`logs`] | a line for each operation |
 //! | `sampler` | other people's counters while a run goes on |
 
 mod content;
@@ -19,6 +22,8 @@ mod execute;
 mod files;
 pub mod guard;
 pub mod lent;
+pub mod logs;
+mod manners;
 mod null;
 mod open;
 mod queues;
@@ -26,6 +31,8 @@ mod sampler;
 mod simulated;
 mod source;
 mod sys;
+mod tasks;
+mod verifying;
 
 pub use copy::{PARTIAL, SHORT_SKIP, TRUNCATED};
 pub use execute::{Engine, allowed_cpus};

@@ -160,6 +160,9 @@ pub enum Mix {
     ByCompleted {
         /// The ratio to keep.
         reads_per_write: f64,
+        /// Each write is a [`Verb::Commit`]: made durable before it counts.
+        #[serde(default)]
+        commits: bool,
     },
 }
 
@@ -203,7 +206,9 @@ pub struct SyncRule {
     pub of: Verb,
     /// Which sync.
     pub kind: SyncKind,
-    /// Every target of the space, one after the other (sysbench), not only the last one written.
+    /// Every target of the space, one after the other (sysbench), not only the last one written. In a course that
+    /// workers share, `every` counts all operations, each sync is an operation of the course, and there is none
+    /// before something was written.
     pub all_targets_in_turn: bool,
 }
 
@@ -251,6 +256,15 @@ pub enum Content {
     FioHeader {
         /// fio's number for the hash.
         hash: u8,
+        /// Bytes from one header to the next; 0: one for each operation.
+        #[serde(default)]
+        interval: u32,
+        /// The header changes places with what stands so many bytes further on; 0: it stays.
+        #[serde(default)]
+        swap: u32,
+        /// What stands between headers, over and over; empty: random bytes.
+        #[serde(default)]
+        pattern: Vec<u8>,
     },
     /// sysbench's checksum block.
     SysbenchSum,

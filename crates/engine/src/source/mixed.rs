@@ -127,7 +127,7 @@ impl Mixed {
         let read = match self.mix {
             Mix::Only(verb) => return (verb, 0),
             Mix::Random { read_percent } => unit(self.random.next_u64()) * 100.0 < f64::from(read_percent),
-            Mix::ByCompleted { reads_per_write } => {
+            Mix::ByCompleted { reads_per_write, .. } => {
                 let (reads, writes) = self.completed;
                 reads as f64 <= writes as f64 * reads_per_write
             }

@@ -121,7 +121,7 @@ fn sizes_come_by_weight_and_each_verb_has_its_own() {
 #[test]
 fn a_mix_by_what_was_completed_keeps_its_ratio() {
     let mut blocks = blocks(Pattern::Uniform { once: false }, Sizes::One(Bytes(4096)));
-    blocks.mix = Mix::ByCompleted { reads_per_write: 1.5 };
+    blocks.mix = Mix::ByCompleted { reads_per_write: 1.5, commits: false };
     let mut source = made(&blocks, &whole(1 << 20), &Stop::default());
     assert!(source.wants_completions());
     let mut reads = 0;

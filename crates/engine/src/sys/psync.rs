@@ -60,7 +60,7 @@ impl PsyncQueue {
         loop {
             let result = match operation.verb {
                 Verb::Write => self.transfer(fd, tag, operation, true),
-                Verb::Sync => sync(fd, self.sync),
+                Verb::Sync => sync(fd, operation.sync_kind(self.sync)),
                 Verb::Trim => discard(target, operation),
                 Verb::Commit => match self.transfer(fd, tag, operation, true) {
                     moved if moved < 0 => moved,
