@@ -4,7 +4,6 @@ use fathom_spec::Content;
 use rand_xoshiro::Xoshiro256Plus;
 use rand_xoshiro::rand_core::{RngCore, SeedableRng};
 
-pub mod crc32;
 pub mod fio;
 mod lanes;
 pub mod sysbench;
