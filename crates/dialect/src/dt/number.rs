@@ -23,7 +23,8 @@ impl Numbers {
         let second = self.value(&rest[operator.len()..])?;
         match *operator {
             "+" => first.checked_add(second),
-            "-" => first.checked_sub(second),
+            // As in C: `10-2-3` is 10 - (2 - 3).
+            "-" => Some(first.wrapping_sub(second)),
             "*" | "x" => first.checked_mul(second),
             "/" => first.checked_div(second),
             "%" => first.checked_rem(second),

@@ -458,7 +458,7 @@ Write Statistics:
         }
         let text = told(line, |report, out| report.total(&Part { passes: 1, ..part.clone() }, out));
         assert!(
-            text.contains("dt (j:1 t:1):          Average write latency: 1.04ms (min 652us, max 6.36ms)\n"),
+            text.contains("dt (j:1 t:1):          Average write latency: 1.05ms (min 652us, max 6.36ms)\n"),
             "{text}"
         );
         assert!(text.contains("    # dt if=1G bs=1048576 dsize=512 iotype=sequential iodir=forward limit=67108864 records=64 pattern=0x39c39c39 flags=direct\n"), "{text}");
