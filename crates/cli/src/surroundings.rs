@@ -69,6 +69,18 @@ pub fn run_id() -> String {
     format!("{:x}-{:x}", now.as_microsecond(), std::process::id())
 }
 
+/// Targets that may be overwritten, whatever they hold: names in FATHOM_WRITE_CONSENT with commas between them. For the
+/// peers, whose command lines have no word for it.
+pub fn write_consents() -> Vec<String> {
+    let names = variable("FATHOM_WRITE_CONSENT").unwrap_or_default();
+    names.split(',').map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned).collect()
+}
+
+/// Seconds since 1970: a seed that is another one each time.
+pub fn seconds() -> u32 {
+    jiff::Timestamp::now().as_second() as u32
+}
+
 /// A flag that SIGINT and SIGTERM raise. A second signal ends the program at once, as it would without fathom.
 #[derive(Clone, Debug)]
 pub struct Interrupt(Arc<AtomicBool>);

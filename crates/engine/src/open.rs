@@ -3,7 +3,7 @@
 use crate::files::OpenTarget;
 use crate::guard::{self, Permits};
 use crate::source::Geometry;
-use fathom_host::Roots;
+use fathom_host::{OpenFiles, Roots};
 use fathom_record::{Did, ExecuteError, Happening};
 use fathom_spec::{Access, Blocks, Bytes, Durability, Extent, PathTarget, Plan, Space, Target};
 use rustix::fs::{FallocateFlags, FileType, Mode, OFlags, SeekFrom};
@@ -21,9 +21,10 @@ pub struct Opened {
 /// Opens every target of a plan.
 pub fn open(plan: &Plan, roots: &Roots, permits: &Permits) -> Result<Opened, ExecuteError> {
     let mut opened = Opened { targets: Vec::new(), happenings: Vec::new() };
+    let others = if plan.writes() { OpenFiles::read(roots) } else { OpenFiles::default() };
     for target in &plan.targets {
         let open = match target {
-            Target::Path(path) => open_path(path, roots, permits, &mut opened.happenings)?,
+            Target::Path(path) => open_path(path, roots, (permits, &others), &mut opened.happenings)?,
             Target::Null(size) => OpenTarget::nothing(size.0),
             Target::Sim(_) | Target::Database(_) => {
                 return Err(ExecuteError::Plan {
@@ -40,7 +41,7 @@ pub fn open(plan: &Plan, roots: &Roots, permits: &Permits) -> Result<Opened, Exe
 fn open_path(
     target: &PathTarget,
     roots: &Roots,
-    permits: &Permits,
+    (permits, others): (&Permits, &OpenFiles),
     happenings: &mut Vec<Happening>,
 ) -> Result<OpenTarget, ExecuteError> {
     let path = Path::new(&target.path);
@@ -50,7 +51,7 @@ fn open_path(
         Access::Write => OFlags::RDWR,
     } | OFlags::CLOEXEC;
     if target.access == Access::Write {
-        guard::allow(roots, path, permits)?;
+        guard::allow_among(roots, path, permits, others)?;
         flags |= if target.create.is_some() { OFlags::CREATE } else { OFlags::empty() };
     }
     if target.direct {

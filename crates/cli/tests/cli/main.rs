@@ -13,3 +13,4 @@ mod second;
 mod signals;
 mod simulated;
 mod stores;
+mod sysbench;
