@@ -155,7 +155,7 @@ fn place(options: &Options, target: &Target) -> Result<Place> {
         inode: target.inode,
         host,
         process: std::process::id(),
-        now: surroundings::seconds_of_unix(),
+        now: surroundings::seconds(),
         prefix: prefix.unwrap_or_default(),
         pattern,
     })

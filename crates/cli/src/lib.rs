@@ -13,6 +13,7 @@ mod ping;
 mod preflight;
 mod records;
 mod surroundings;
+mod sysbench;
 mod targets;
 mod watch;
 
@@ -35,6 +36,9 @@ pub enum Ended {
     /// The user interrupted it: 130.
     Interrupted,
 }
+
+/// The exit status after SIGINT.
+const INTERRUPTED: u8 = 130;
 
 /// What every command knows of its surroundings.
 #[derive(Debug)]
@@ -79,7 +83,7 @@ fn status(outcome: anyhow::Result<Ended>) -> u8 {
         Ok(Ended::Done) => 0,
         Ok(Ended::Failed) => 1,
         Ok(Ended::Unbelievable) => 3,
-        Ok(Ended::Interrupted) => 130,
+        Ok(Ended::Interrupted) => INTERRUPTED,
         Err(error) if broken_pipe(&error) => 0,
         Err(error) => {
             eprintln!("error: {error:#}");
@@ -112,7 +116,9 @@ fn execute(command: &Command, context: &Context, engine: &mut Engine) -> anyhow:
         Command::Run(args) => load::run(args, context, engine),
         Command::Ping(args) => ping::run(args, context, engine),
         // Answered before: a peer's command has its own exit statuses.
-        Command::Orion { .. } | Command::Dd { .. } | Command::Dt { .. } => Ok(Ended::Done),
+        Command::Orion { .. } | Command::Dd { .. } | Command::Dt { .. } | Command::Sysbench { .. } => {
+            Ok(Ended::Done)
+        }
         Command::Status => records::status(context),
         Command::History(args) => records::history(args, context),
         Command::Show(args) => records::show(args, context),

@@ -68,11 +68,6 @@ pub fn ctime() -> String {
     jiff::Zoned::now().strftime("%a %b %e %H:%M:%S %Y").to_string()
 }
 
-/// Seconds since 1970.
-pub fn seconds_of_unix() -> u32 {
-    jiff::Timestamp::now().as_second() as u32
-}
-
 /// The user's name.
 pub fn user() -> String {
     variable("USER").or_else(|| variable("LOGNAME")).unwrap_or_else(|| "root".to_owned())
@@ -89,6 +84,11 @@ pub fn run_id() -> String {
 pub fn write_consents() -> Vec<String> {
     let names = variable("FATHOM_WRITE_CONSENT").unwrap_or_default();
     names.split(',').map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned).collect()
+}
+
+/// Seconds since 1970: a seed that is another one each time.
+pub fn seconds() -> u32 {
+    jiff::Timestamp::now().as_second() as u32
 }
 
 /// A flag that one signal raises, every time anew.

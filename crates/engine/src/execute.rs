@@ -246,7 +246,8 @@ impl Task {
             sync: self.blocks.sync.first().map_or(SyncKind::Fdatasync, |rule| rule.kind),
             depth: self.stream.depth.most(),
             size_most: self.blocks.sizes.most().0 as usize,
-            writes: self.verbs.iter().any(|verb| verb.writes()),
+            writes: self.verbs.iter().any(|verb| verb.writes())
+                && !self.blocks.verify.is_some_and(|verify| verify.only),
             content: self.blocks.content.clone(),
             checks,
             seed: self.seed ^ u64::from(worker) << 32,

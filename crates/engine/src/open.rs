@@ -4,7 +4,7 @@ use crate::Lent;
 use crate::files::OpenTarget;
 use crate::guard::{self, Permits};
 use crate::source::Geometry;
-use fathom_host::Roots;
+use fathom_host::{OpenFiles, Roots};
 use fathom_record::{Did, ExecuteError, Happening};
 use fathom_spec::{Access, Blocks, Bytes, Durability, Extent, PathTarget, Plan, Space, Target, TargetId};
 use rustix::fs::{FallocateFlags, FileType, Mode, OFlags, SeekFrom};
@@ -27,6 +27,7 @@ pub fn open(
     lent: Vec<(TargetId, Lent)>,
 ) -> Result<Opened, ExecuteError> {
     let mut opened = Opened { targets: Vec::new(), happenings: Vec::new() };
+    let others = if plan.writes() { OpenFiles::read(roots) } else { OpenFiles::default() };
     let mut lent: Vec<Option<(TargetId, Lent)>> = lent.into_iter().map(Some).collect();
     for (id, target) in plan.targets.iter().enumerate() {
         let here = lent.iter_mut().find(|lent| lent.as_ref().is_some_and(|lent| lent.0.0 as usize == id));
@@ -35,7 +36,7 @@ pub fn open(
             continue;
         }
         let open = match target {
-            Target::Path(path) => open_path(path, roots, permits, &mut opened.happenings)?,
+            Target::Path(path) => open_path(path, roots, (permits, &others), &mut opened.happenings)?,
             Target::Null(size) => OpenTarget::nothing(size.0),
             Target::Sim(_) | Target::Database(_) => {
                 return Err(ExecuteError::Plan {
@@ -52,7 +53,7 @@ pub fn open(
 fn open_path(
     target: &PathTarget,
     roots: &Roots,
-    permits: &Permits,
+    (permits, others): (&Permits, &OpenFiles),
     happenings: &mut Vec<Happening>,
 ) -> Result<OpenTarget, ExecuteError> {
     let path = Path::new(&target.path);
@@ -62,7 +63,7 @@ fn open_path(
         Access::Write => OFlags::RDWR,
     } | OFlags::CLOEXEC;
     if target.access == Access::Write {
-        guard::allow(roots, path, permits)?;
+        guard::allow_among(roots, path, permits, others)?;
         flags |= if target.create.is_some() { OFlags::CREATE } else { OFlags::empty() };
     }
     if target.direct {

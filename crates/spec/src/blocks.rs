@@ -99,6 +99,22 @@ pub enum Pattern {
     Normal(f64),
     /// Pairs of percent of accesses, percent of the region.
     Zoned(Vec<(f64, f64)>),
+    /// Where another pattern points, `run` operations one behind the other, or all at the same place.
+    Runs {
+        /// Where runs begin.
+        of: Box<Pattern>,
+        /// Operations in a run.
+        run: u64,
+        /// All operations of a run touch the same block.
+        same: bool,
+    },
+    /// Another pattern for a share of the operations; the others go on behind the last one.
+    Partly {
+        /// The other pattern.
+        of: Box<Pattern>,
+        /// Its share, 0 to 100.
+        percent: u8,
+    },
     /// As a recording says.
     Trace(TargetId),
 }
@@ -156,6 +172,8 @@ pub enum Mix {
         /// 0 to 100.
         read_percent: u8,
     },
+    /// Each block is discarded, and then written.
+    TrimWrite,
     /// By what was completed so far, as sysbench does.
     ByCompleted {
         /// The ratio to keep.
@@ -313,6 +331,12 @@ pub struct QueueOptions {
     pub unregistered: bool,
     /// Fail rather than block (RWF_NOWAIT).
     pub no_wait: bool,
+    /// Never two operations of a worker in flight that overlap.
+    #[serde(default)]
+    pub no_overlap: bool,
+    /// Buffers in huge pages where the system holds free ones.
+    #[serde(default)]
+    pub huge_pages: bool,
 }
 
 /// What an operation does.

@@ -15,3 +15,4 @@ mod second;
 mod signals;
 mod simulated;
 mod stores;
+mod sysbench;

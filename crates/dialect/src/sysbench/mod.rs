@@ -24,7 +24,7 @@ mod traps;
 pub use explain::explain;
 pub use meaning::{Fatal, General, Grace, IoMode, Limits, Mode, Options};
 pub use parse::{Command, ReadFile, Stream, Understood, understand};
-pub use plan::{Present, prepare, prepared_size, run};
+pub use plan::{Present, prepare, run, step_s};
 pub use seeds::states;
 pub use tally::{Classes, Requests, Tally, Worker, class_ms};
 pub use traps::notes;

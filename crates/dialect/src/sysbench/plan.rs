@@ -7,11 +7,6 @@ use fathom_spec::*;
 /// What is there of a file before `prepare`, bytes; `None`: nothing.
 pub type Present = Option<u64>;
 
-/// Bytes that `prepare` makes of a file: whole blocks.
-pub fn prepared_size(options: &Options) -> u64 {
-    options.file_size.div_ceil(options.block_size) * options.block_size
-}
-
 /// What `prepare` does: each file that is missing or too short is written to its end in whole blocks and synced,
 /// one after the other. Answers the number of the file for each stream.
 pub fn prepare(options: &Options, present: &[Present], seed: u64) -> (Plan, Vec<u32>) {
@@ -108,8 +103,9 @@ fn blocks(options: &Options, mode: Mode, seed: u32) -> Blocks {
     }
 }
 
-/// What `run` does: all workers take turns in one course over the files, each file a stripe of one space.
-pub fn run(options: &Options, mode: Mode, seed: u32) -> Plan {
+/// What `run` does: all workers take turns in one course over the files, each file a stripe of one space. A line for
+/// each operation goes to `log`.
+pub fn run(options: &Options, mode: Mode, seed: u32, log: Option<&str>) -> Plan {
     let mut plan = Plan::new(u64::from(seed));
     let access = if mode.writes() { Access::Write } else { Access::Read };
     let create = match (mode, options.io_mode) {
@@ -137,15 +133,21 @@ pub fn run(options: &Options, mode: Mode, seed: u32) -> Plan {
     if options.syncs_at_end() {
         stream.after_last = vec![sync_kind(options)];
     }
+    if let Some(path) = log {
+        let file =
+            PathTarget { access: Access::Write, create: Some(Bytes(0)), ..PathTarget::direct_read(path) };
+        plan.targets.push(Target::Path(PathTarget { direct: false, ..file }));
+        stream.keep.log = Some(TargetId(options.files));
+    }
     stream.keep.response = options.rate > 0;
     stream.keep.submit = asynchronous;
-    plan.interval = Nanos::from_seconds(interval_s(options));
+    plan.interval = Nanos::from_seconds(step_s(options));
     plan.add_stream(stream);
     plan
 }
 
-/// Seconds that divide every moment at which something is told.
-fn interval_s(options: &Options) -> u64 {
+/// Seconds between moments at which something may be told: the largest that divides them all.
+pub fn step_s(options: &Options) -> u64 {
     let mut divisor = u64::try_from(options.report_interval).unwrap_or(0);
     for checkpoint in &options.checkpoints {
         divisor = greatest_common_divisor(*checkpoint, divisor);

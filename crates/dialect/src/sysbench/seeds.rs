@@ -21,7 +21,7 @@ impl Random {
                 word += 2_147_483_647;
             }
         }
-        let mut random = Random { words, at: 0 };
+        let mut random = Random { words, at: 3 };
         for _ in 0..310 {
             random.draw();
         }

@@ -1,8 +1,12 @@
 //! Which operation comes next: builds the source of one worker from what the plan says.
 
+mod apart;
+mod generators;
+mod map;
 mod mixed;
 mod order;
 mod permutation;
+mod picked;
 mod place;
 mod series;
 mod sizes;
@@ -15,7 +19,9 @@ mod verify;
 
 use fathom_drive::Source;
 use fathom_record::{CELLS, ExecuteError};
-use fathom_spec::{Blocks, Generator, Mix, Pattern, Sizes, Stop, Stream, SyncKind, Verb, Verify};
+use fathom_spec::{
+    Blocks, Generator, Mix, Pattern, Sizes, Space, Stop, Stream, SyncKind, TargetId, Verb, Verify,
+};
 pub use place::Geometry;
 pub use series::Series;
 use std::sync::{Arc, Mutex};
@@ -69,6 +75,7 @@ pub fn verbs(blocks: &Blocks) -> Vec<Verb> {
     let mut verbs = match (&blocks.mix, &blocks.sizes) {
         (Mix::Only(verb), _) => vec![*verb],
         (Mix::ByCompleted { commits: true, .. }, _) => vec![Verb::Read, Verb::Commit],
+        (Mix::TrimWrite, _) => vec![Verb::Trim, Verb::Write],
         (Mix::Random { .. } | Mix::ByCompleted { .. }, _) => vec![Verb::Read, Verb::Write],
     };
     if !blocks.sync.is_empty() {
@@ -116,35 +123,116 @@ pub fn build(
     seed: u64,
     verbs: &[Verb],
 ) -> Result<Box<dyn Source>, ExecuteError> {
-    if blocks.generator != Generator::Xoshiro {
-        return Err(refuse("random generator but its own"));
-    }
-    if blocks.sync.len() > 1 {
-        return Err(refuse("more than one rule of syncs in a stream"));
-    }
-    let (size, step) = match &blocks.sizes {
-        Sizes::One(size) => (size.0, blocks.align.0),
-        _ if matches!(blocks.pattern, Pattern::Uniform { once: true }) => {
-            return Err(refuse("random order that visits each block once with several sizes"));
+    let plain = match &geometry.space {
+        Space::Picked { over, by } if over.len() > 1 => {
+            picked(blocks, geometry, by, stop, (worker, workers), seed, verbs)?
         }
+        _ => one_space(blocks, geometry, stop, (worker, workers), seed, verbs)?,
+    };
+    let apart = blocks.queue_options.no_overlap || blocks.mix == Mix::TrimWrite;
+    Ok(if apart && blocks.verify.is_none() { Box::new(apart::Apart::new(plain)) } else { plain })
+}
+
+/// Bytes of a block and from one block to the next.
+fn size_and_step(blocks: &Blocks) -> (u64, u64) {
+    match &blocks.sizes {
+        Sizes::One(size) => (size.0, blocks.align.0),
         // Blocks of the smallest size; a longer operation covers several, up to its target's end.
         sizes => (sizes.least().0, if blocks.align.0 == 0 { sizes.least().0 } else { blocks.align.0 }),
+    }
+}
+
+/// A source over several targets, each with an order of its own.
+fn picked(
+    blocks: &Blocks,
+    geometry: &Geometry,
+    by: &Pattern,
+    stop: &Stop,
+    (worker, workers): (u32, u32),
+    seed: u64,
+    verbs: &[Verb],
+) -> Result<Box<dyn Source>, ExecuteError> {
+    let (size, step) = size_and_step(blocks);
+    let grid = geometry.grid(size, step)?;
+    let parts = geometry.parts();
+    let numbers = Geometry {
+        space: Space::Whole(TargetId(0)),
+        sizes: vec![parts.len() as u64],
+        start: 0,
+        length: parts.len() as u64,
+        align: 1,
     };
+    let seed = seed ^ 0x91C4_ED00;
+    let by = order::Order::of(by, &numbers.grid(1, 1)?, worker, workers, seed)?;
+    let limit = mixed::Limit::over(stop, (grid.size, grid.step), grid.blocks());
+    let members = (1..).zip(&parts).map(|(number, part)| {
+        let own = seed.wrapping_add(number * 0x9E37_79B9);
+        one_space(blocks, part, &Stop::default(), (worker, workers), own, verbs)
+    });
+    let members: Vec<Box<dyn Source>> = members.collect::<Result<_, ExecuteError>>()?;
+    Ok(Box::new(picked::Picked::new(members, by, limit, seed ^ u64::from(worker))))
+}
+
+fn one_space(
+    blocks: &Blocks,
+    geometry: &Geometry,
+    stop: &Stop,
+    (worker, workers): (u32, u32),
+    seed: u64,
+    verbs: &[Verb],
+) -> Result<Box<dyn Source>, ExecuteError> {
+    let (size, step) = size_and_step(blocks);
     let grid = geometry.grid(size, step)?;
     let seed = seed ^ (u64::from(worker) + 1).wrapping_mul(0xD6E8_FEB8_6659_FD93);
     let plain =
         blocks.sync.is_empty() && stop.operations.is_none() && stop.bytes.is_none() && stop.passes.is_none();
     let one_size = matches!(blocks.sizes, Sizes::One(_));
+    let own = blocks.generator == Generator::Xoshiro;
     match (&blocks.pattern, blocks.mix, grid.one_target()) {
-        (Pattern::Uniform { once: false }, Mix::Only(verb), Some(target)) if plain && one_size => {
+        (Pattern::Uniform { once: false }, Mix::Only(verb), Some(target)) if plain && one_size && own => {
             Ok(Box::new(uniform::Uniform::new(&grid, target, verb, seed)))
         }
         _ => {
-            let order = order::Order::of(&blocks.pattern, &grid, worker, workers, seed)?;
+            let order = match &blocks.pattern {
+                Pattern::Uniform { once: true } if !one_size && grid.size == grid.step => {
+                    order::Order::Map(map::Map::new(grid.blocks())?)
+                }
+                Pattern::Uniform { once: true } if !one_size => {
+                    return Err(refuse(
+                        "map of blocks of several sizes that are not aligned to the smallest",
+                    ));
+                }
+                pattern => generated(blocks, pattern, &grid, (worker, workers), seed)?,
+            };
             let lengths = sizes::Lengths::of(&blocks.sizes, grid.step)?;
             let limit = mixed::Limit::of(stop, &grid);
             Ok(Box::new(mixed::Mixed::new(grid, order, lengths, blocks, verbs, limit, seed)))
         }
+    }
+}
+
+/// The order of blocks by the generator that the plan names.
+fn generated(
+    blocks: &Blocks,
+    pattern: &Pattern,
+    grid: &place::Grid,
+    (worker, workers): (u32, u32),
+    seed: u64,
+) -> Result<order::Order, ExecuteError> {
+    let once = matches!(pattern, Pattern::Uniform { once: true });
+    match (&blocks.generator, pattern) {
+        (Generator::Lfsr { seed }, Pattern::Uniform { .. }) => {
+            Ok(order::Order::Lfsr(generators::Lfsr::new(grid.blocks(), *seed)))
+        }
+        (Generator::Tausworthe { seed }, Pattern::Uniform { .. }) => {
+            let map = if once { Some(map::Map::new(grid.blocks())?) } else { None };
+            Ok(order::Order::Tausworthe(generators::Tausworthe::new(*seed), map))
+        }
+        // Other distributions draw from our own generator: what fio's would give is not what is asked of them.
+        (Generator::Xoshiro | Generator::Tausworthe { .. } | Generator::Lfsr { .. }, _) => {
+            order::Order::of(pattern, grid, worker, workers, seed)
+        }
+        (Generator::Given { .. }, _) => Err(refuse("given states of a generator, but in a shared course")),
     }
 }
 
@@ -170,6 +258,6 @@ pub fn writes(mix: &Mix) -> bool {
     match mix {
         Mix::Only(verb) => verb.writes(),
         Mix::Random { read_percent } => *read_percent < 100,
-        Mix::ByCompleted { .. } => true,
+        Mix::ByCompleted { .. } | Mix::TrimWrite => true,
     }
 }

@@ -65,7 +65,9 @@ impl Series {
     pub fn fits(blocks: &Blocks) -> bool {
         let order =
             matches!(blocks.pattern, Pattern::Sequential(Begin::First) | Pattern::Uniform { once: false });
-        order && matches!(blocks.sizes, Sizes::One(_)) && !matches!(blocks.mix, Mix::Random { .. })
+        order
+            && matches!(blocks.sizes, Sizes::One(_))
+            && !matches!(blocks.mix, Mix::Random { .. } | Mix::TrimWrite)
     }
 
     /// The course that a stream's blocks describe. `stop.operations` is the number of all workers together, syncs
@@ -292,7 +294,7 @@ impl State {
                     false => (write(commits), rules.cells[1]),
                 }
             }
-            Mix::Random { .. } => (Verb::Read, rules.cells[0]),
+            Mix::Random { .. } | Mix::TrimWrite => (Verb::Read, rules.cells[0]),
         }
     }
 

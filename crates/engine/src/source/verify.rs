@@ -3,9 +3,9 @@
 //! number; the read that follows it must find that number or a later one. No two operations that overlap are ever in
 //! flight together, so that "later" has a meaning.
 
+use super::apart::{Gate, Range};
 use fathom_drive::{Fill, Operation, Pace, Source};
 use fathom_spec::{Verb, Verify};
-use std::collections::VecDeque;
 
 /// In an operation's mark: what it reads is to be checked.
 pub(crate) const CHECK: u64 = 1 << 63;
@@ -61,25 +61,6 @@ enum Phase {
     Last,
 }
 
-/// A range of a target.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Range {
-    target: u16,
-    from: u64,
-    to: u64,
-}
-
-impl Range {
-    fn of(operation: &Operation) -> Range {
-        let Operation { offset, length, target, .. } = *operation;
-        Range { target, from: offset, to: offset + u64::from(length) }
-    }
-
-    fn meets(&self, other: &Range) -> bool {
-        self.target == other.target && self.from < other.to && other.from < self.to
-    }
-}
-
 /// Failed writes that are remembered; after more of them the run has other worries.
 const FAILED_MOST: usize = 1024;
 
@@ -96,9 +77,7 @@ pub(crate) struct Verifying {
     /// Writes end this long after the first one.
     time_ns: Option<u64>,
     began_ns: Option<u64>,
-    flight: Vec<Range>,
-    /// Drawn, but it overlaps something in flight.
-    held: VecDeque<Operation>,
+    gate: Gate,
     drawn: Vec<Operation>,
     /// The writer will give no more.
     dry: bool,
@@ -125,33 +104,11 @@ impl Verifying {
             read: 0,
             time_ns,
             began_ns: None,
-            flight: Vec::new(),
-            held: VecDeque::new(),
+            gate: Gate::default(),
             drawn: Vec::new(),
             dry: false,
             failed: Vec::new(),
         }
-    }
-
-    fn is_free(&self, operation: &Operation) -> bool {
-        let range = Range::of(operation);
-        !self.flight.iter().any(|other| other.meets(&range))
-    }
-
-    /// Starts what may be started of the operations that wait; true when none waits any more.
-    fn release(&mut self, room: &mut usize, out: &mut Vec<Operation>) -> bool {
-        while let Some(operation) = self.held.front().copied() {
-            if *room == 0 || !self.is_free(&operation) {
-                return false;
-            }
-            self.held.pop_front();
-            if operation.length > 0 {
-                self.flight.push(Range::of(&operation));
-            }
-            out.push(operation);
-            *room -= 1;
-        }
-        true
     }
 
     /// Draws writes (and the reads and syncs between them); answers what the source said.
@@ -166,7 +123,8 @@ impl Verifying {
             if *left != u64::MAX && is_write(operation) {
                 *left -= 1;
             }
-            self.held.push_back(Operation { mark: if is_write(operation) { mark } else { 0 }, ..*operation });
+            let mark = if is_write(operation) { mark } else { operation.mark };
+            self.gate.hold(Operation { mark, ..*operation });
         }
         fill
     }
@@ -192,7 +150,7 @@ impl Verifying {
                     continue;
                 }
                 let (verb, cell) = (Verb::Read, self.read_cell);
-                self.held.push_back(Operation { verb, cell, mark, due_ns: now_ns, ..*operation });
+                self.gate.hold(Operation { verb, cell, mark, due_ns: now_ns, ..*operation });
                 wanted -= 1;
                 if let Phase::Reading { left } = &mut self.phase {
                     *left -= 1;
@@ -234,7 +192,7 @@ impl Source for Verifying {
             self.dry = true;
         }
         loop {
-            if !self.release(&mut room, out) {
+            if !self.gate.release(&mut room, out) {
                 return if room == 0 { Fill::Some } else { Fill::Blocked };
             }
             if room == 0 {
@@ -246,12 +204,12 @@ impl Source for Verifying {
                 Phase::Reading { left: 0 } => Fill::Done,
                 Phase::Reading { .. } | Phase::Last => self.draw_reads(now_ns, room),
             };
-            if !self.held.is_empty() {
+            if self.gate.holds() {
                 self.dry |= fill == Fill::Done && matches!(self.phase, Phase::Writing { left: 1.. });
                 continue;
             }
             match fill {
-                Fill::Done if !self.flight.is_empty() => return Fill::Blocked,
+                Fill::Done if !self.gate.is_idle() => return Fill::Blocked,
                 Fill::Done => {
                     self.dry |= matches!(self.phase, Phase::Writing { left: 1.. });
                     let Some(next) = self.turn() else { return Fill::Done };
@@ -265,14 +223,11 @@ impl Source for Verifying {
 
     fn completed(&mut self, done: &[(Operation, i32)]) {
         self.writer.completed(done);
+        self.gate.completed(done);
         for (operation, result) in done {
-            let range = Range::of(operation);
-            if let Some(at) = self.flight.iter().position(|other| *other == range) {
-                self.flight.swap_remove(at);
-            }
             let failed = *result != operation.length as i32;
             if failed && is_write(operation) && self.failed.len() < FAILED_MOST {
-                self.failed.push(range);
+                self.failed.push(Range::of(operation));
             }
         }
     }

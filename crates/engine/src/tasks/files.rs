@@ -93,7 +93,7 @@ impl Filing {
     /// Fisher and Yates: every order as likely as every other.
     fn shuffle(&mut self) {
         for i in (1..self.order.len()).rev() {
-            let other = (u128::from(self.random.next_u64()) * (i as u128 + 1) >> 64) as usize;
+            let other = ((u128::from(self.random.next_u64()) * (i as u128 + 1)) >> 64) as usize;
             self.order.swap(i, other);
         }
     }
