@@ -1,7 +1,7 @@
 //! `fathom dd`, and the program called through a link named `dd`: coreutils' operands in, its lines on stderr out.
 //! What was seen besides (latencies, zeros, page cache) is kept with the run.
 
-mod classic;
+pub mod classic;
 mod open;
 
 use crate::keep::{Keeper, empty_record};

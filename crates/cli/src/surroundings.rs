@@ -63,6 +63,16 @@ pub fn now() -> String {
     now.strftime("%Y-%m-%dT%H:%M:%S%.3f%:z").to_string()
 }
 
+/// The time of day as ctime(3) says it.
+pub fn ctime() -> String {
+    jiff::Zoned::now().strftime("%a %b %e %H:%M:%S %Y").to_string()
+}
+
+/// The user's name.
+pub fn user() -> String {
+    variable("USER").or_else(|| variable("LOGNAME")).unwrap_or_else(|| "root".to_owned())
+}
+
 /// A name for a run that no other has: the moment, and the process.
 pub fn run_id() -> String {
     let now = jiff::Timestamp::now();

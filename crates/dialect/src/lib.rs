@@ -6,9 +6,11 @@
 //! | module | tool |
 //! |---|---|
 //! | [`dd`] | coreutils' dd |
+//! | [`dt`] | dt, the Data Test program |
 //! | [`orion`] | Oracle's ORION |
 //! | [`sysbench`] | sysbench fileio |
 
 pub mod dd;
+pub mod dt;
 pub mod orion;
 pub mod sysbench;

@@ -8,7 +8,7 @@ use crate::logs::Logs;
 use crate::queues::{self, Wanted};
 use crate::sampler::HostSampler;
 use crate::source::{self, Geometry};
-use crate::{Lent, copy, manners, open, simulated, tasks, verifying};
+use crate::{Caught, Lent, copy, manners, open, simulated, tasks, verifying};
 use fathom_drive::{
     Begin, Clock, Job, Manners, Metronome, Outcome, Pace, Parts, Perform, Queue, Recorder, Seat, Worker,
     conduct, run,
@@ -29,6 +29,8 @@ pub struct Engine {
     pub disks: Vec<(String, fathom_host::DeviceNumber)>,
     /// Targets of the next plan that are open already; taken by the plan that uses them.
     pub lent: Vec<(TargetId, Lent)>,
+    /// Records that did not pass a check.
+    pub caught: Caught,
 }
 
 impl Execute for Engine {
@@ -43,7 +45,8 @@ impl Execute for Engine {
             (0..plan.targets.len() as u32).filter_map(|i| open::name_of(plan, TargetId(i))).collect(),
         );
         let mut logs = Logs::default();
-        let jobs = jobs(plan, &targets, &names, (&self.roots, &self.permits), &mut logs)?;
+        let who = (&self.roots, &self.permits);
+        let jobs = jobs(plan, &targets, &names, who, &mut logs, &self.caught)?;
         let mut sampler = HostSampler { roots: self.roots.clone(), disks: self.disks.clone() };
         let mut run = conduct(plan, jobs, Clock::start(), &mut sampler, control)?;
         for what in logs.close() {
@@ -63,6 +66,7 @@ fn jobs<'a>(
     names: &Arc<Vec<String>>,
     who: (&Roots, &Permits),
     logs: &mut Logs,
+    caught: &Caught,
 ) -> Result<Vec<Job<'a>>, ExecuteError> {
     let cpus = allowed_cpus();
     let workers: u32 = plan.streams.iter().map(|stream| stream.workers).sum();
@@ -80,7 +84,7 @@ fn jobs<'a>(
             }
             continue;
         }
-        let task = Task::new(plan, id, targets, names)?;
+        let task = Task { caught: caught.clone(), ..Task::new(plan, id, targets, names)? };
         for (worker, log) in (0..).zip(logs.open(plan, stream)?) {
             let task = task.clone();
             let manners = manners::of(plan, id, worker, &task.blocks, &task.verbs, &flows, log);
@@ -111,6 +115,7 @@ struct Task {
     /// The stream's shared source, when the plan names one.
     shared: Option<source::Common>,
     recording: Option<source::Recording>,
+    caught: Caught,
 }
 
 /// What a stream replays, if it replays.
@@ -196,6 +201,7 @@ impl Task {
             seed,
             shared,
             recording,
+            caught: Caught::default(),
         })
     }
 
@@ -228,6 +234,7 @@ impl Task {
             stream: self.id,
             names: self.names.clone(),
             writer: fathom_content::fio::Writer { run: self.seed, worker: worker as u16 + 1 },
+            caught: self.caught.clone(),
         });
         if self.blocks.verify.is_some_and(|verify| verify.checkers > 0) {
             seat.note("what is read is checked by the worker that read it".to_owned());

@@ -137,7 +137,8 @@ pub fn allow_named_file(roots: &Roots, path: &Path, permits: &Permits) -> Result
     if !path.metadata().is_ok_and(|about| about.is_file()) {
         return allow(roots, path, permits);
     }
-    let holdings = inspect_among(roots, path, &OpenFiles::read(roots), Closeness::Use).unwrap_or_default();
+    let others = OpenFiles::default();
+    let holdings = inspect_among(roots, path, &others, Closeness::Use).unwrap_or_default();
     let disk = |kind| matches!(kind, HoldingKind::Mounted | HoldingKind::Swap | HoldingKind::LoopBacked);
     match holdings.holds.iter().find(|holding| disk(holding.kind)) {
         Some(use_) => Err(ExecuteError::Target {

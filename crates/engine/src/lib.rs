@@ -5,6 +5,7 @@
 //! | [`guard`] | who may be written to |
 //! | `open` | opens targets, settles sizes and regions |
 //! | [`lent`] | targets that are open already |
+//! | [`caught`] | records that were not as they should be |
 //! | `copy` | bytes from one place to another |
 //! | `execute` | runs a plan on files and devices |
 //! | `simulated` | runs a plan on simulated devices |
@@ -16,6 +17,7 @@
 //! | [`logs`] | a line for each operation |
 //! | `sampler` | other people's counters while a run goes on |
 
+pub mod caught;
 mod content;
 mod copy;
 mod execute;
@@ -34,6 +36,7 @@ mod sys;
 mod tasks;
 mod verifying;
 
+pub use caught::{Caught, CaughtRecord};
 pub use copy::{PARTIAL, SHORT_SKIP, TRUNCATED};
 pub use execute::{Engine, allowed_cpus};
 pub use guard::{Permits, Policy};

@@ -252,7 +252,8 @@ pub struct Batch {
     pub reap_most: u32,
 }
 
-/// When a stream ends: at the first of these that is set. None set: when its space has been passed once.
+/// When a stream ends: at the first of these that is set. None set: when it is told to; a recording when it has been
+/// replayed, files when each verb has gone over them once.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Stop {
     /// After so many bytes of each worker.

@@ -18,42 +18,66 @@ const SIZE: Bytes = Bytes(GIB);
 const BLOCK: u64 = MIB;
 
 /// One step, with the page cache or past it.
-struct Step {
-    says: &'static str,
-    writes: bool,
-    direct: bool,
-    bytes_per_second: f64,
+pub struct Step {
+    /// What it does.
+    pub says: String,
+    /// It writes.
+    pub writes: bool,
+    /// Past the page cache.
+    pub direct: bool,
+    /// What came out.
+    pub bytes_per_second: f64,
 }
 
-/// Runs the two steps both ways in a directory.
-pub fn run(words: &[String], context: &Context, engine: &mut Engine) -> Result<Ended> {
-    let (mut size, mut place) = (SIZE, ".".to_owned());
+impl Step {
+    /// The four steps, in order; `flag` is how the tool is told to go past the cache.
+    pub fn all(reads: &str, flag: &str) -> [Step; 4] {
+        [(true, false), (false, false), (true, true), (false, true)].map(|(writes, direct)| {
+            let verb = if writes { "write" } else { reads };
+            let how = if direct { format!("past it ({flag})") } else { "through the page cache".to_owned() };
+            Step { says: format!("{verb}, {how}"), writes, direct, bytes_per_second: 0.0 }
+        })
+    }
+}
+
+/// How much, and where.
+pub struct Asked {
+    /// Bytes.
+    pub size: Bytes,
+    /// A directory.
+    pub place: String,
+}
+
+/// Reads the words after `--classic`.
+pub fn asked(words: &[String], tool: &str) -> Result<Asked> {
+    let mut asked = Asked { size: SIZE, place: ".".to_owned() };
+    let parse = |value: &str| -> Result<Bytes> {
+        value.parse().map_err(|what| anyhow::anyhow!("--size {value}: {what}\nhint: such as 64m"))
+    };
     let mut words = words.iter();
     while let Some(word) = words.next() {
         match (word.as_str(), word.strip_prefix("--size=")) {
-            ("--size", _) => {
-                let value = words.next().map_or("", String::as_str);
-                size = value
-                    .parse()
-                    .map_err(|what| anyhow::anyhow!("--size {value}: {what}\nhint: such as 64m"))?;
-            }
-            (_, Some(value)) => {
-                size = value
-                    .parse()
-                    .map_err(|what| anyhow::anyhow!("--size {value}: {what}\nhint: such as 64m"))?;
-            }
+            ("--size", _) => asked.size = parse(words.next().map_or("", String::as_str))?,
+            (_, Some(value)) => asked.size = parse(value)?,
             (option, _) if option.starts_with('-') => {
-                bail!("dd --classic knows no {option}\nhint: fathom dd --classic [--size SIZE] [DIRECTORY]")
+                bail!(
+                    "{tool} --classic knows no {option}\nhint: fathom {tool} --classic [--size SIZE] [DIRECTORY]"
+                )
             }
-            (directory, _) => place = directory.to_owned(),
+            (directory, _) => asked.place = directory.to_owned(),
         }
     }
+    let size = asked.size;
     if size.0 < BLOCK || !size.0.is_multiple_of(BLOCK) {
         bail!("--size {size} is no multiple of 1 MiB\nhint: such as --size 64m");
     }
-    let roots = Roots::default();
-    let own = Mark::own(&roots)?;
-    let scratch = Scratch::create(Path::new(&place), &own, 0).map_err(|error| {
+    Ok(asked)
+}
+
+/// A file to write to, which the engine may write to and which is removed with this.
+pub fn scratch(place: &str, engine: &mut Engine) -> Result<Scratch> {
+    let own = Mark::own(&Roots::default())?;
+    let scratch = Scratch::create(Path::new(place), &own, 0).map_err(|error| {
         anyhow::anyhow!(
             "cannot make a file in {place}: {error}\nhint: name a directory that you may write to"
         )
@@ -61,14 +85,15 @@ pub fn run(words: &[String], context: &Context, engine: &mut Engine) -> Result<E
     let mut permits = Permits::new(Policy::Always);
     permits.add_scratch(&scratch);
     engine.permits = permits;
+    Ok(scratch)
+}
+
+/// Runs the two steps both ways in a directory.
+pub fn run(words: &[String], context: &Context, engine: &mut Engine) -> Result<Ended> {
+    let Asked { size, place } = asked(words, "dd")?;
+    let scratch = scratch(&place, engine)?;
     let path = scratch.path.to_string_lossy().into_owned();
-    let mut steps = [
-        ("write, through the page cache", true, false),
-        ("read, through the page cache", false, false),
-        ("write, past it (oflag=direct)", true, true),
-        ("read, past it (iflag=direct)", false, true),
-    ]
-    .map(|(says, writes, direct)| Step { says, writes, direct, bytes_per_second: 0.0 });
+    let mut steps = Step::all("read", "iflag=direct, oflag=direct");
     let (progress, interrupt) = (Progress::new(context.progress), Interrupt::watch());
     for step in &mut steps {
         if step.writes && step.direct {
@@ -77,7 +102,7 @@ pub fn run(words: &[String], context: &Context, engine: &mut Engine) -> Result<E
         }
         let plan = plan(&path, size, step.writes, step.direct);
         let mut nobody = ();
-        let mut watch = Watch::new(&mut nobody, &progress, &interrupt, step.says.to_owned(), Nanos(size.0));
+        let mut watch = Watch::new(&mut nobody, &progress, &interrupt, step.says.clone(), Nanos(size.0));
         let run = engine.execute(&plan, &mut watch).map_err(|error| anyhow::anyhow!("{error}"))?;
         if let Some(fault) = run.faults().next() {
             bail!(
@@ -92,7 +117,7 @@ pub fn run(words: &[String], context: &Context, engine: &mut Engine) -> Result<E
         step.bytes_per_second = bytes_per_second(&run, step.writes);
     }
     progress.clear();
-    tell(&steps, size, &mut std::io::stdout().lock())?;
+    tell(&steps, size, "one at a time, random bytes", &mut std::io::stdout().lock())?;
     Ok(Ended::Done)
 }
 
@@ -124,18 +149,20 @@ fn bytes_per_second(run: &Run, writes: bool) -> f64 {
     bytes as f64 * 1e9 / span.max(1) as f64
 }
 
-fn tell(steps: &[Step; 4], size: Bytes, out: &mut impl Write) -> Result<()> {
+/// Prints the four figures, and how much of the first two was memory.
+pub fn tell(steps: &[Step; 4], size: Bytes, how: &str, out: &mut impl Write) -> Result<()> {
     let times = if style().unicode { '\u{d7}' } else { 'x' };
-    writeln!(out, "{size} in blocks of 1 MiB, one at a time, random bytes")?;
+    writeln!(out, "{size} in blocks of 1 MiB, {how}")?;
     writeln!(out)?;
     for step in steps {
-        writeln!(out, "{:<32} {:>11}/s", step.says, report::rate(step.bytes_per_second))?;
+        writeln!(out, "{:<44} {:>11}/s", step.says, report::rate(step.bytes_per_second))?;
     }
     writeln!(out)?;
-    for (verb, cached, direct) in [("written", &steps[0], &steps[2]), ("read", &steps[1], &steps[3])] {
+    for (cached, direct) in [(&steps[0], &steps[2]), (&steps[1], &steps[3])] {
+        let verb = direct.says.split(',').next().unwrap_or_default();
         let ratio = cached.bytes_per_second / direct.bytes_per_second.max(1.0);
         // At the disk's speed this share of the bytes would have taken the whole time.
-        let share = (1.0 - 1.0 / ratio).max(0.0) * 100.0;
+        let share = (1.0 - 1.0 / ratio.max(1.0)) * 100.0;
         writeln!(
             out,
             "{verb}: {ratio:.1} {times} as fast through the page cache: {share:.0} % of that figure is memory"

@@ -184,7 +184,7 @@ fn dd(place: &Place, words: &str) -> Command {
 #[test]
 fn sigusr1_tells_what_was_copied_so_far_and_the_copy_goes_on() {
     let place = Place::new();
-    let mut command = dd(&place, "of=out");
+    let mut command = dd(&place, "of=out bs=512");
     command.stdin(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().expect("it starts");
     let mut stdin = child.stdin.take().expect("it is piped");
@@ -251,9 +251,11 @@ fn the_classic_test_shows_both_ways_side_by_side_and_leaves_nothing_behind() {
     let _alone = crate::place::alone();
     let place = Place::new();
     let said = place.say(&["dd", "--classic", "--size", "8m"]).ends(0);
-    for line in
-        ["write, through the page cache", "read, past it (iflag=direct)", "% of that figure is memory"]
-    {
+    for line in [
+        "write, through the page cache",
+        "read, past it (iflag=direct, oflag=direct)",
+        "% of that figure is memory",
+    ] {
         assert!(said.out.contains(line), "{}", said.out);
     }
     let left = std::fs::read_dir(place.path()).expect("it is there").flatten();

@@ -4,6 +4,7 @@
 
 mod dd;
 mod disks;
+mod dt;
 mod faults;
 mod guard;
 mod input;
