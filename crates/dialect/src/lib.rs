@@ -5,8 +5,10 @@
 //!
 //! | module | tool |
 //! |---|---|
+//! | [`dd`] | coreutils' dd |
 //! | [`orion`] | Oracle's ORION |
 //! | [`sysbench`] | sysbench fileio |
 
+pub mod dd;
 pub mod orion;
 pub mod sysbench;

@@ -8,7 +8,7 @@ use crate::logs::Logs;
 use crate::queues::{self, Wanted};
 use crate::sampler::HostSampler;
 use crate::source::{self, Geometry};
-use crate::{manners, open, simulated, tasks, verifying};
+use crate::{Lent, copy, manners, open, simulated, tasks, verifying};
 use fathom_drive::{
     Begin, Clock, Job, Manners, Metronome, Outcome, Pace, Parts, Perform, Queue, Recorder, Seat, Worker,
     conduct, run,
@@ -27,6 +27,8 @@ pub struct Engine {
     pub permits: Permits,
     /// Disks whose counters are sampled, by the name under which they are kept.
     pub disks: Vec<(String, fathom_host::DeviceNumber)>,
+    /// Targets of the next plan that are open already; taken by the plan that uses them.
+    pub lent: Vec<(TargetId, Lent)>,
 }
 
 impl Execute for Engine {
@@ -34,7 +36,8 @@ impl Execute for Engine {
         if plan.targets.iter().any(|target| matches!(target, Target::Sim(_))) {
             return simulated::execute(plan, control);
         }
-        let opened = open::open(plan, &self.roots, &self.permits)?;
+        let lent = std::mem::take(&mut self.lent);
+        let opened = open::open(plan, &self.roots, &self.permits, lent)?;
         let targets: Arc<[OpenTarget]> = opened.targets.into();
         let names: Arc<Vec<String>> = Arc::new(
             (0..plan.targets.len() as u32).filter_map(|i| open::name_of(plan, TargetId(i))).collect(),
@@ -66,6 +69,10 @@ fn jobs<'a>(
     let flows = manners::flows(plan)?;
     let mut jobs = Vec::with_capacity(workers as usize);
     for (id, stream) in plan.streams.iter().enumerate() {
+        if let Work::Copy(copying) = &stream.work {
+            jobs.push(copy::job(plan, StreamId(id as u32), copying, targets, names)?);
+            continue;
+        }
         if matches!(stream.work, Work::Files(_) | Work::Compute { .. }) {
             for worker in 0..stream.workers {
                 let cpus = place(&stream.placement, worker, jobs.len(), workers as usize, &cpus);

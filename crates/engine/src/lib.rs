@@ -4,6 +4,8 @@
 //! |---|---|
 //! | [`guard`] | who may be written to |
 //! | `open` | opens targets, settles sizes and regions |
+//! | [`lent`] | targets that are open already |
+//! | `copy` | bytes from one place to another |
 //! | `execute` | runs a plan on files and devices |
 //! | `simulated` | runs a plan on simulated devices |
 //! | `source` | which operation comes next |
@@ -15,9 +17,11 @@
 //! | `sampler` | other people's counters while a run goes on |
 
 mod content;
+mod copy;
 mod execute;
 mod files;
 pub mod guard;
+pub mod lent;
 pub mod logs;
 mod manners;
 mod null;
@@ -30,6 +34,8 @@ mod sys;
 mod tasks;
 mod verifying;
 
+pub use copy::{PARTIAL, SHORT_SKIP, TRUNCATED};
 pub use execute::{Engine, allowed_cpus};
 pub use guard::{Permits, Policy};
+pub use lent::Lent;
 pub use queues::buffer_bytes;
