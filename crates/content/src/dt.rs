@@ -79,7 +79,7 @@ pub fn check(format: &DataTest, bytes: &[u8], offset: u64, told: &mut Vec<u8>) -
     let pairs = told.chunks(size).zip(bytes.chunks(size)).enumerate();
     let mut bad = pairs.filter(|(_, (told, found))| told != found);
     let (first, (expected, found)) = bad.next()?;
-    let last = bad.last().map_or(first, |(last, _)| last);
+    let last = bad.next_back().map_or(first, |(last, _)| last);
     let at = offset + (first * size) as u64;
     let (damage, note) = diagnose(format, expected, found, at);
     let length = ((last + 1 - first) * size).min(bytes.len() - first * size);

@@ -152,7 +152,7 @@ impl Copier {
         Ok(Copier {
             input,
             output,
-            syncs: syncs.into(),
+            syncs: syncs.into_iter().filter(|kind| *kind != SyncKind::None).collect(),
             about,
             steering,
             _arena: arena,

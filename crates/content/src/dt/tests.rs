@@ -1,3 +1,5 @@
+//! Blocks of dt, and what is said of harm done to them.
+
 use super::*;
 use fathom_spec::BlockTag;
 
