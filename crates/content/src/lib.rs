@@ -4,6 +4,8 @@ use fathom_spec::Content;
 use rand_xoshiro::Xoshiro256Plus;
 use rand_xoshiro::rand_core::{RngCore, SeedableRng};
 
+pub mod crc32;
+pub mod dt;
 pub mod fio;
 mod lanes;
 pub mod sysbench;
@@ -84,6 +86,7 @@ impl Filler {
                 | Content::Pattern(_)
                 | Content::LogicalBlock
                 | Content::SysbenchSum
+                | Content::DataTest(_)
         ) || matches!(content, Content::FioHeader { hash, .. } if fio::Hash::of_number(*hash).is_some());
         let mut random = Xoshiro256Plus::seed_from_u64(seed ^ 0xF111_F111);
         let (lanes, alike) = (Lanes::new(&mut random), Lanes::new(&mut random));
@@ -120,6 +123,7 @@ impl Filler {
                 let (compress, dedupe) = (usize::from(*compress_percent), *dedupe_percent);
                 self.random_block(bytes, compress, dedupe);
             }
+            Content::DataTest(format) => dt::fill(format, bytes, offset),
             Content::SysbenchSum => {
                 self.lanes.fill(bytes);
                 sysbench::seal(bytes, offset);
@@ -174,6 +178,7 @@ impl Filler {
                 note: wrong.to_string(),
             }),
             Content::Random { .. } => None,
+            Content::DataTest(format) => dt::check(format, bytes, offset, &mut self.told),
             _ => {
                 let mut told = std::mem::take(&mut self.told);
                 told.resize(bytes.len(), 0);
@@ -351,6 +356,7 @@ mod tests {
 
     #[test]
     fn formats_of_other_tools_are_not_built_and_say_so() {
-        assert!(Filler::new(&Content::Tagged, 7).is_none());
+        let unknown = Content::FioHeader { hash: 255, interval: 0, swap: 0, pattern: Vec::new() };
+        assert!(Filler::new(&unknown, 7).is_none());
     }
 }

@@ -29,6 +29,7 @@ pub mod lock;
 pub mod machine;
 pub mod mounts;
 pub mod open_files;
+pub mod page_cache;
 pub mod roots;
 pub mod scratch;
 pub mod signature;
