@@ -2,6 +2,8 @@
 
 pub mod args;
 mod calibrate;
+mod dd;
+mod dt;
 mod keep;
 mod load;
 mod orion;
@@ -114,7 +116,9 @@ fn execute(command: &Command, context: &Context, engine: &mut Engine) -> anyhow:
         Command::Run(args) => load::run(args, context, engine),
         Command::Ping(args) => ping::run(args, context, engine),
         // Answered before: a peer's command has its own exit statuses.
-        Command::Orion { .. } | Command::Sysbench { .. } => Ok(Ended::Done),
+        Command::Orion { .. } | Command::Sysbench { .. } | Command::Dd { .. } | Command::Dt { .. } => {
+            Ok(Ended::Done)
+        }
         Command::Status => records::status(context),
         Command::History(args) => records::history(args, context),
         Command::Show(args) => records::show(args, context),

@@ -5,8 +5,12 @@
 //!
 //! | module | tool |
 //! |---|---|
+//! | [`dd`] | coreutils' dd |
+//! | [`dt`] | dt, the Data Test program |
 //! | [`orion`] | Oracle's ORION |
 //! | [`sysbench`] | sysbench fileio |
 
+pub mod dd;
+pub mod dt;
 pub mod orion;
 pub mod sysbench;

@@ -69,13 +69,34 @@ fn counts(run: &Run) -> Vec<(Verb, u64)> {
 
 #[test]
 fn what_was_written_is_read_again_and_found_good_on_every_queue() {
-    for queue in [QueueKind::IoUring, QueueKind::Libaio, QueueKind::Psync, QueueKind::Mmap] {
+    for (queue, direct) in [
+        (QueueKind::IoUring, false),
+        (QueueKind::IoUring, true),
+        (QueueKind::Libaio, true),
+        (QueueKind::Psync, true),
+        (QueueKind::Vectored, false),
+        (QueueKind::Mmap, false),
+    ] {
         let file = file(1 << 20);
         let mut plan = plan(file.path(), ONE_PASS, headers(5), Pattern::Uniform { once: false });
         blocks(&mut plan).queue = queue;
+        if let Target::Path(path) = &mut plan.targets[0] {
+            path.direct = direct;
+        }
         let run = run(&plan);
         assert_eq!((mismatches(&run), counts(&run)), (vec![], vec![(Verb::Write, 256), (Verb::Read, 256)]));
     }
+}
+
+#[test]
+fn a_backlog_is_verified_while_the_writing_goes_on() {
+    let file = file(1 << 20);
+    let backlog = Verify { backlog: Some((16, 8)), ..ONE_PASS };
+    let mut plan = plan(file.path(), backlog, headers(15), Pattern::Zipf(1.2));
+    plan.streams[0].stop = Stop { time: Some(Nanos::from_millis(200)), ..Stop::default() };
+    let run = run(&plan);
+    let [(_, written), (_, read)] = counts(&run)[..] else { panic!("{:?}", counts(&run)) };
+    assert_eq!((mismatches(&run), written > 100, written), (vec![], true, read));
 }
 
 #[test]

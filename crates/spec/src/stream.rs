@@ -1,6 +1,6 @@
 //! One stream of work: what, how much at a time, when it starts and when it ends, and what is kept of it.
 
-use crate::{Blocks, Bytes, CellId, GroupId, Nanos, SpaceId, StreamId, SyncKind, TargetId, Verb};
+use crate::{Blocks, Bytes, CellId, Copying, GroupId, Nanos, StreamId, SyncKind, TargetId, Verb};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -73,17 +73,8 @@ pub enum Work {
     Blocks(Box<Blocks>),
     /// Files made, opened, looked at and removed: the serial loop.
     Files(Files),
-    /// Bytes from one space to another, as dd does.
-    Copy {
-        /// Where they come from.
-        from: SpaceId,
-        /// Where they go to.
-        to: SpaceId,
-        /// Bytes of a read.
-        read_size: Bytes,
-        /// Bytes of a write.
-        write_size: Bytes,
-    },
+    /// Bytes from one space to another, as dd does: the serial loop.
+    Copy(Box<Copying>),
     /// CPU time and nothing else (fio's cpuio).
     Compute {
         /// Share of one CPU, 0 to 1.
@@ -324,7 +315,8 @@ pub struct Batch {
     pub reap_most: u32,
 }
 
-/// When a stream ends: at the first of these that is set. None set: when its space has been passed once.
+/// When a stream ends: at the first of these that is set. None set: when it is told to; a recording when it has been
+/// replayed, files when each verb has gone over them once.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Stop {
     /// After so many bytes of each worker.
