@@ -1,0 +1,153 @@
+//! What the database, its disks and its processors counted between the end of the warm-up and the end of a run: differences of
+//! raw samples. A counter that is missing or went backwards is `None`.
+
+use super::told::Told;
+use fathom_record::{Run, Sample};
+use fathom_spec::Window;
+
+/// Whose the database's samples are.
+pub const DATABASE: &str = "database";
+
+/// Differences over the part of a run that counts.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Counted {
+    /// Its length, seconds.
+    pub seconds: f64,
+    /// Blocks of any kind that sessions asked the database's cache for.
+    pub logical: Option<u64>,
+    /// Of those, blocks that were not in it.
+    pub physical: Option<u64>,
+    /// Blocks of the schemas' tables that sessions asked for.
+    pub table_logical: Option<u64>,
+    /// Of those, blocks that were not in the database's cache.
+    pub table_physical: Option<u64>,
+    /// Blocks that the database wrote.
+    pub written: Option<u64>,
+    /// Reads that the database asked the kernel for.
+    pub read_requests: Option<u64>,
+    /// Writes that it asked for.
+    pub write_requests: Option<u64>,
+    /// Bytes of its log.
+    pub redo_bytes: Option<u64>,
+    /// Writes to its log.
+    pub redo_writes: Option<u64>,
+    /// Processor time of its own processes, ns.
+    pub cpu_ns: Option<u64>,
+    /// The disks below its data.
+    pub device: Option<Device>,
+    /// The disks below its log, where they are others.
+    pub log_device: Option<Device>,
+}
+
+/// What disks counted, summed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Device {
+    /// Reads.
+    pub reads: u64,
+    /// Bytes of them.
+    pub read_bytes: u64,
+    /// Time of all reads together, ms.
+    pub read_ms: u64,
+    /// Writes.
+    pub writes: u64,
+    /// Bytes of them.
+    pub write_bytes: u64,
+    /// Time of all writes together, ms.
+    pub write_ms: u64,
+    /// Flushes of its cache.
+    pub flushes: u64,
+    /// Time of all flushes together, ms.
+    pub flush_ms: u64,
+}
+
+/// When the part of the run that counts began, ns since its start.
+pub fn window_begins(run: &Run) -> u64 {
+    let begins = |window: &Window| match window {
+        Window::Everything | Window::Unmeasured => 0,
+        Window::After(ramp) => ramp.0,
+        Window::Inside { before, .. } => before.0,
+    };
+    run.plan.streams.iter().map(|stream| begins(&stream.window)).max().unwrap_or(0)
+}
+
+/// What a counter grew by from a moment on, and over how many seconds.
+pub fn growth(samples: &[Sample], of: &str, name: &str, from_ns: u64) -> Option<(u64, f64)> {
+    let mut wanted = samples.iter().filter(|s| s.of == of && s.name == name && s.at_ns >= from_ns);
+    let first = wanted.next()?;
+    let last = wanted.next_back()?;
+    let seconds = last.at_ns.checked_sub(first.at_ns).filter(|ns| *ns > 0)? as f64 / 1e9;
+    Some((last.value.checked_sub(first.value)?, seconds))
+}
+
+impl Counted {
+    /// Of one run.
+    pub fn of(run: &Run, told: &Told) -> Self {
+        let from_ns = window_begins(run);
+        let get = |name: &str| growth(&run.samples, DATABASE, name, from_ns);
+        let value = |name: &str| get(name).map(|(value, _)| value);
+        let sum = |names: &[&str]| -> Option<u64> {
+            names.iter().filter_map(|name| value(name)).reduce(|a, b| a + b)
+        };
+        let any = run.samples.iter().filter(|s| s.of == DATABASE || s.of.starts_with("disk "));
+        let seconds = any
+            .filter_map(|s| growth(&run.samples, &s.of, &s.name, from_ns))
+            .map(|(_, seconds)| seconds)
+            .next();
+        Counted {
+            seconds: seconds.unwrap_or(0.0),
+            logical: value("logical_reads"),
+            physical: value("physical_reads"),
+            table_logical: value("table_logical_reads"),
+            table_physical: value("table_physical_reads"),
+            written: value("blocks_written"),
+            read_requests: value("read_requests").or_else(|| value("physical_reads")),
+            write_requests: value("write_requests").or_else(|| value("blocks_written")),
+            redo_bytes: value("redo_bytes"),
+            redo_writes: value("redo_writes"),
+            cpu_ns: sum(&["server_user_ns", "server_system_ns"]),
+            device: Device::of(run, &told.disks, from_ns),
+            log_device: Device::of(run, &told.log_disks, from_ns),
+        }
+    }
+
+    /// So many a second.
+    pub fn rate(&self, count: Option<u64>) -> Option<f64> {
+        count.filter(|_| self.seconds > 0.0).map(|count| count as f64 / self.seconds)
+    }
+
+    /// The share of the blocks asked for that the database's cache did not hold: of the tables where that is known.
+    pub fn miss_share(&self) -> Option<f64> {
+        let of = |logical: Option<u64>, physical: Option<u64>| {
+            logical.filter(|n| *n > 0).zip(physical).map(|(l, p)| (p as f64 / l as f64).min(1.0))
+        };
+        of(self.table_logical, self.table_physical).or_else(|| of(self.logical, self.physical))
+    }
+
+    /// The share of the database's misses that the disks answered; the rest came from the page cache.
+    pub fn device_share(&self, block: u64) -> Option<f64> {
+        let (physical, device) = (self.physical.filter(|n| *n > 0)?, self.device?);
+        Some((device.read_bytes as f64 / (physical as f64 * block as f64)).min(1.0))
+    }
+}
+
+impl Device {
+    /// Of several disks together; `None` where none of them was sampled.
+    pub fn of(run: &Run, disks: &[String], from_ns: u64) -> Option<Self> {
+        let mut found: Option<Device> = None;
+        for disk in disks {
+            let of = format!("disk {disk}");
+            let get = |name: &str| growth(&run.samples, &of, name, from_ns).map(|(value, _)| value);
+            let Some(reads) = get("reads") else { continue };
+            let sum = found.get_or_insert_with(Device::default);
+            sum.reads += reads;
+            sum.read_bytes += get("sectors_read").unwrap_or(0) * 512;
+            sum.read_ms += get("read_ms").unwrap_or(0);
+            sum.writes += get("writes").unwrap_or(0);
+            sum.write_bytes += get("sectors_written").unwrap_or(0) * 512;
+            sum.write_ms += get("write_ms").unwrap_or(0);
+            sum.flushes += get("flushes").unwrap_or(0);
+            sum.flush_ms += get("flush_ms").unwrap_or(0);
+        }
+        found
+    }
+}
