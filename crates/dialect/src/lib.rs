@@ -6,5 +6,7 @@
 //! | module | tool |
 //! |---|---|
 //! | [`orion`] | Oracle's ORION |
+//! | [`slob`] | SLOB and pgio |
 
 pub mod orion;
+pub mod slob;

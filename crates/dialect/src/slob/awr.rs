@@ -1,7 +1,7 @@
 //! A report whose lines are named as AWR names them, so that scripts that look for those lines find them. The figures are the
 //! database's own; what it does not count has no line.
 
-use super::counted::Counted;
+use super::counted::{Counted, window_begins};
 use super::judged;
 use super::told::Told;
 use super::when::When;
@@ -36,13 +36,12 @@ pub fn service(run: &Run, verb: Verb) -> Latency {
 pub const VERBS: [Verb; 4] = [Verb::Select, Verb::Update, Verb::Commit, Verb::Scan];
 
 impl<'a> Seen<'a> {
-    fn of(run: &Run, told: &'a Told) -> Self {
-        let mut counted = Counted::of(run, told);
+    fn of(run: &Run, index: usize, told: &'a Told) -> Self {
+        let mut counted = told.counted.get(index).cloned().unwrap_or_default();
         let verbs: Vec<(Verb, Latency)> = VERBS.iter().map(|verb| (*verb, service(run, *verb))).collect();
         let time = verbs.iter().map(|(_, latency)| latency.sum_ns as f64 / 1e9).sum();
         if counted.seconds <= 0.0 {
-            let from = super::counted::window_begins(run);
-            counted.seconds = run.length_ns.saturating_sub(from) as f64 / 1e9;
+            counted.seconds = run.length_ns.saturating_sub(window_begins(run)) as f64 / 1e9;
         }
         let commits = verbs.iter().find(|(verb, _)| *verb == Verb::Commit).map_or(0, |(_, l)| l.count);
         Seen { told, counted, verbs, commits, time }
@@ -73,9 +72,10 @@ fn grouped(value: f64, decimals: usize) -> String {
     format!("{sign}{out}{fraction}")
 }
 
-/// Writes the report of one run.
-pub fn write(told: &Told, record: &ResultRecord, run: &Run, out: &mut impl Write) -> io::Result<()> {
-    let seen = Seen::of(run, told);
+/// Writes the report of one of the record's runs, by its index.
+pub fn write(told: &Told, record: &ResultRecord, index: usize, out: &mut impl Write) -> io::Result<()> {
+    let Some(run) = record.runs.get(index) else { return Ok(()) };
+    let seen = Seen::of(run, index, told);
     head(&seen, record, run, out)?;
     profile(&seen, out)?;
     top_events(&seen, out)?;
@@ -96,7 +96,7 @@ fn head(seen: &Seen, record: &ResultRecord, run: &Run, out: &mut impl Write) -> 
         true => "on the same".to_owned(),
         false => disks(&told.log_disks),
     })?;
-    let begin = run.began_ns + super::counted::window_begins(run);
+    let begin = run.began_ns + window_begins(run);
     let end = begin + (seen.counted.seconds * 1e9) as u64;
     writeln!(out, "              Snap Id      Snap Time      Sessions")?;
     writeln!(out, "            --------- ------------------- --------")?;
@@ -125,7 +125,6 @@ fn line(seen: &Seen, name: &str, total: Option<f64>, out: &mut impl Write) -> io
 fn profile(seen: &Seen, out: &mut impl Write) -> io::Result<()> {
     let (c, block) = (&seen.counted, seen.told.block.0 as f64);
     let count = |value: Option<u64>| value.map(|n| n as f64);
-    let requests = |n: Option<u64>| count(n);
     writeln!(out, "Load Profile                    Per Second   Per Transaction")?;
     writeln!(out, "~~~~~~~~~~~~~~~            ---------------   ---------------")?;
     line(seen, "DB Time(s)", Some(seen.time), out)?;
@@ -134,8 +133,8 @@ fn profile(seen: &Seen, out: &mut impl Write) -> io::Result<()> {
     line(seen, "Logical read (blocks)", count(c.logical), out)?;
     line(seen, "Physical read (blocks)", count(c.physical), out)?;
     line(seen, "Physical write (blocks)", count(c.written), out)?;
-    line(seen, "Read IO requests", requests(c.read_requests), out)?;
-    line(seen, "Write IO requests", requests(c.write_requests), out)?;
+    line(seen, "Read IO requests", count(c.read_requests), out)?;
+    line(seen, "Write IO requests", count(c.write_requests), out)?;
     line(seen, "Read IO (MB)", count(c.physical).map(|n| n * block / MIB as f64), out)?;
     line(seen, "Write IO (MB)", count(c.written).map(|n| n * block / MIB as f64), out)?;
     line(seen, "Executes (SQL)", Some(seen.executes() as f64), out)?;

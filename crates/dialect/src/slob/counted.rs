@@ -1,15 +1,13 @@
 //! What the database, its disks and its processors counted between the end of the warm-up and the end of a run: differences of
-//! raw samples. A counter that is missing or went backwards is `None`.
+//! counters. One that is missing or went backwards is `None`.
 
-use super::told::Told;
 use fathom_record::{Run, Sample};
 use fathom_spec::Window;
-
-/// Whose the database's samples are.
-pub const DATABASE: &str = "database";
+use serde::{Deserialize, Serialize};
 
 /// Differences over the part of a run that counts.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Counted {
     /// Its length, seconds.
     pub seconds: f64,
@@ -31,6 +29,14 @@ pub struct Counted {
     pub redo_bytes: Option<u64>,
     /// Writes to its log.
     pub redo_writes: Option<u64>,
+    /// Syncs of its log.
+    pub redo_syncs: Option<u64>,
+    /// Time in which sessions waited for reads, ns, where the server times them.
+    pub read_wait_ns: Option<u64>,
+    /// Transactions committed.
+    pub commits: Option<u64>,
+    /// Deadlocks that it broke.
+    pub deadlocks: Option<u64>,
     /// Processor time of its own processes, ns.
     pub cpu_ns: Option<u64>,
     /// The disks below its data.
@@ -40,7 +46,7 @@ pub struct Counted {
 }
 
 /// What disks counted, summed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Device {
     /// Reads.
     pub reads: u64,
@@ -80,36 +86,6 @@ pub fn growth(samples: &[Sample], of: &str, name: &str, from_ns: u64) -> Option<
 }
 
 impl Counted {
-    /// Of one run.
-    pub fn of(run: &Run, told: &Told) -> Self {
-        let from_ns = window_begins(run);
-        let get = |name: &str| growth(&run.samples, DATABASE, name, from_ns);
-        let value = |name: &str| get(name).map(|(value, _)| value);
-        let sum = |names: &[&str]| -> Option<u64> {
-            names.iter().filter_map(|name| value(name)).reduce(|a, b| a + b)
-        };
-        let any = run.samples.iter().filter(|s| s.of == DATABASE || s.of.starts_with("disk "));
-        let seconds = any
-            .filter_map(|s| growth(&run.samples, &s.of, &s.name, from_ns))
-            .map(|(_, seconds)| seconds)
-            .next();
-        Counted {
-            seconds: seconds.unwrap_or(0.0),
-            logical: value("logical_reads"),
-            physical: value("physical_reads"),
-            table_logical: value("table_logical_reads"),
-            table_physical: value("table_physical_reads"),
-            written: value("blocks_written"),
-            read_requests: value("read_requests").or_else(|| value("physical_reads")),
-            write_requests: value("write_requests").or_else(|| value("blocks_written")),
-            redo_bytes: value("redo_bytes"),
-            redo_writes: value("redo_writes"),
-            cpu_ns: sum(&["server_user_ns", "server_system_ns"]),
-            device: Device::of(run, &told.disks, from_ns),
-            log_device: Device::of(run, &told.log_disks, from_ns),
-        }
-    }
-
     /// So many a second.
     pub fn rate(&self, count: Option<u64>) -> Option<f64> {
         count.filter(|_| self.seconds > 0.0).map(|count| count as f64 / self.seconds)

@@ -4,6 +4,7 @@
 use super::settings::{Settings, Words};
 use super::told::Told;
 use fathom_spec::Nanos;
+use serde::{Deserialize, Serialize};
 use std::io::{self, Write};
 
 /// What kind of line.
@@ -93,7 +94,7 @@ fn cache_size(bytes: u64) -> String {
 }
 
 /// The counters of `pg_stat_database` that pgio shows.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DatabaseCounters {
     /// Blocks found in the database's cache.
     pub blocks_hit: u64,

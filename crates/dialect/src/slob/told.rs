@@ -1,5 +1,7 @@
 //! What the reports need besides the runs: it is kept with the record, so that they can be written again.
 
+use super::counted::Counted;
+use super::log::DatabaseCounters;
 use super::settings::Settings;
 use fathom_spec::Bytes;
 use serde::{Deserialize, Serialize};
@@ -39,6 +41,12 @@ pub struct Told {
     pub memory: Option<Bytes>,
     /// Length of the warm-up, which no figure contains, ns.
     pub warm_up_ns: u64,
+    /// What was counted in each run, in the record's order.
+    #[serde(default)]
+    pub counted: Vec<Counted>,
+    /// The counters that pgio shows, before and after the first run.
+    #[serde(default)]
+    pub shown: Option<(DatabaseCounters, DatabaseCounters)>,
 }
 
 impl Told {
