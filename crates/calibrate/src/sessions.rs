@@ -128,6 +128,18 @@ pub fn disk_at_latency(curve: &Curve, latency_ns: f64) -> Option<f64> {
     Some(best)
 }
 
+/// The mean latency, ns, that a curve of a disk has at so many operations a second: at the lowest load that gives them, between
+/// loads along the straight line. `None` where it never gave so many.
+pub fn disk_latency_at(curve: &Curve, rate: f64) -> Option<f64> {
+    let mut points: Vec<&CurvePoint> = curve.points.iter().collect();
+    points.sort_by_key(|point| point.load);
+    let above = points.iter().position(|point| point.iops >= rate)?;
+    let high = points[above];
+    let Some(low) = above.checked_sub(1).map(|below| points[below]) else { return Some(high.latency.mean_ns) };
+    let share = (rate - low.iops) / (high.iops - low.iops).max(1e-9);
+    Some(low.latency.mean_ns + share.clamp(0.0, 1.0) * (high.latency.mean_ns - low.latency.mean_ns))
+}
+
 fn most(so_far: Option<f64>, value: f64) -> Option<f64> {
     Some(so_far.map_or(value, |so_far| so_far.max(value)))
 }
@@ -165,7 +177,7 @@ mod tests {
     #[test]
     fn a_disk_between_two_points_is_taken_along_the_line() {
         let point = |iops: f64, ms: f64| CurvePoint {
-            load: Load { small: 1, large: 0 },
+            load: Load { small: ms as u32, large: 0 },
             iops,
             iops_half_width: None,
             mbps: 0.0,
@@ -187,5 +199,8 @@ mod tests {
         assert_eq!(disk_at_latency(&curve, 0.5e6), None);
         assert_eq!(disk_at_latency(&curve, 2e6), Some(2000.0));
         assert_eq!(disk_at_latency(&curve, 9e6), Some(3000.0));
+        assert_eq!(disk_latency_at(&curve, 10.0), Some(1e6));
+        assert_eq!(disk_latency_at(&curve, 2000.0), Some(2e6));
+        assert_eq!(disk_latency_at(&curve, 4000.0), None);
     }
 }

@@ -39,9 +39,9 @@ pub struct Place {
     /// Start a server of its own below this directory, load it, and remove it afterwards
     #[arg(long, value_name = "DIR", conflicts_with = "db", value_hint = ValueHint::DirPath)]
     pub server: Option<PathBuf>,
-    /// Which server that is [default: the first that is installed]
-    #[arg(long, value_enum, value_name = "KIND", requires = "server")]
-    pub server_kind: Option<Kind>,
+    /// Which server that is
+    #[arg(long, value_enum, value_name = "KIND", default_value = "postgres")]
+    pub server_kind: Kind,
     /// As whom it runs when fathom is root [default: the owner of DIR, else postgres or mysql]
     #[arg(long, value_name = "USER", requires = "server")]
     pub server_user: Option<String>,
@@ -95,9 +95,6 @@ pub struct Tables {
     /// OBFUSCATE_COLUMNS: random letters, which nothing below can compress
     #[arg(long)]
     pub obfuscate_columns: bool,
-    /// UNIQUE_INDEX: the index on the key is unique
-    #[arg(long)]
-    pub unique_index: bool,
 }
 
 /// The parameters that make the load.

@@ -315,3 +315,9 @@ pub fn db_stats(told: &Told, run: &Run, out: &mut impl Write) -> io::Result<()> 
     }
     Ok(())
 }
+
+/// `tm.out`: how long the sessions worked, the warm-up left out, whole seconds.
+pub fn tm(run: &Run, out: &mut impl Write) -> io::Result<()> {
+    let ns = run.length_ns.saturating_sub(window_begins(run));
+    writeln!(out, "Tm {}", ns / 1_000_000_000)
+}

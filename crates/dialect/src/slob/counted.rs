@@ -86,9 +86,20 @@ pub fn growth(samples: &[Sample], of: &str, name: &str, from_ns: u64) -> Option<
 }
 
 impl Counted {
+    /// Its length in whole seconds, at least one.
+    pub fn whole_seconds(&self) -> u64 {
+        (self.seconds.round() as u64).max(1)
+    }
+
     /// So many a second.
     pub fn rate(&self, count: Option<u64>) -> Option<f64> {
         count.filter(|_| self.seconds > 0.0).map(|count| count as f64 / self.seconds)
+    }
+
+    /// Reads a second of the disks below the data, and their mean latency, ns. `None` where they read nothing.
+    pub fn device_reads_and_latency(&self) -> Option<(f64, f64)> {
+        let device = self.device.filter(|device| device.reads > 0)?;
+        Some((self.rate(Some(device.reads))?, device.read_ms as f64 * 1e6 / device.reads as f64))
     }
 
     /// The share of the blocks asked for that the database's cache did not hold: of the tables where that is known.

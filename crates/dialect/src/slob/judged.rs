@@ -1,9 +1,10 @@
 //! What SLOB's users work out by hand: are physical reads close to logical reads, or was a cache measured?
 
 use super::counted::Counted;
+use super::settings::Settings;
 use super::told::Told;
-use fathom_record::{Check, Outcome};
-use fathom_spec::{Bytes, GIB, MIB};
+use fathom_record::{Check, Outcome, Run};
+use fathom_spec::{Bytes, GIB, MIB, Nanos, Verb};
 
 /// From this share of blocks on that the disk answered, the disk was measured.
 pub const DISK_FROM: f64 = 0.90;
@@ -136,4 +137,33 @@ fn percent(share: f64) -> String {
         r if r <= 0.0 && share > 0.0005 => format!("{:.1} %", (share * 1000.0).ceil() / 10.0),
         r => format!("{r:.0} %"),
     }
+}
+
+/// Whether what was asked for is what ran: the shares of updates and scans.
+pub fn mix(run: &Run, settings: &Settings) -> Option<Check> {
+    let count = |verb| super::awr::service(run, verb).count;
+    let (selects, updates, scans) = (count(Verb::Select), count(Verb::Update), count(Verb::Scan));
+    let all = selects + updates + scans;
+    if all < 1000 {
+        return None;
+    }
+    let share = |part: u64, of: u64| part as f64 * 100.0 / of.max(1) as f64;
+    let (updated, scanned) = (share(updates, all), share(scans, selects + scans));
+    let far = (updated - f64::from(settings.update_pct)).abs() > 2.0
+        || settings.update_pct < 100 && (scanned - f64::from(settings.scan_pct)).abs() > 2.0;
+    let seen = format!(
+        "{updated:.1} % updates (asked {}), {scanned:.1} % of the rest scans (asked {})",
+        settings.update_pct, settings.scan_pct
+    );
+    let outcome = if far { Outcome::Failed } else { Outcome::Passed };
+    Some(Check { name: "the mix that was asked for".to_owned(), outcome, seen })
+}
+
+/// The sentence that puts a database beside its disk: reads a second of the one, and of the other at that mean latency, ns.
+pub fn of_the_disk(reads: f64, disk: f64, latency_ns: f64, run: i64) -> String {
+    format!(
+        "the database reaches {} of what the disk can do at that latency: {reads:.0} of {disk:.0} reads a second at {} (calibration: run {run})",
+        percent(reads / disk.max(1e-9)),
+        Nanos(latency_ns as u64)
+    )
 }

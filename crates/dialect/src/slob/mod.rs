@@ -10,6 +10,7 @@
 //! | [`judged`] | was the disk measured, or a cache? |
 //! | [`log`] | the lines that the scripts print |
 //! | [`awr`] | a report with AWR's names, and `db_stats.out` |
+//! | [`observed`] | what a running database asks of its storage, and who is slow |
 //! | [`sysstat`] | `iostat.out`, `vmstat.out`, `mpstat.out` |
 //! | [`when`] | the time of day of a moment of a run |
 
@@ -18,6 +19,7 @@ pub mod conf;
 pub mod counted;
 pub mod judged;
 pub mod log;
+pub mod observed;
 pub mod settings;
 pub mod sysstat;
 pub mod table;

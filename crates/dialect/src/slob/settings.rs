@@ -120,7 +120,6 @@ pub struct Settings {
     pub think: Thinking,
     pub obfuscate: bool,
     pub block_size: Option<Bytes>,
-    pub unique_index: bool,
     pub external_script: Option<String>,
     pub no_os_perf_data: bool,
     pub user: Option<String>,
@@ -160,7 +159,6 @@ impl Default for Settings {
             },
             obfuscate: false,
             block_size: None,
-            unique_index: false,
             external_script: None,
             no_os_perf_data: false,
             user: None,
@@ -231,6 +229,19 @@ impl Settings {
         }
     }
 
+    /// The hot spot in blocks of that size: blocks before it, its blocks, every so many iterations. `None`: there is none.
+    pub fn hot_blocks(&self, block: Bytes) -> Option<(u64, u64, u64)> {
+        let Hotspot { on, size_mb, offset_mb, frequency } = self.hotspot;
+        let blocks = |mb: u64| mb.saturating_mul(MIB) / block.0.max(1);
+        (on && frequency > 0).then(|| (blocks(offset_mb), blocks(size_mb), frequency))
+    }
+
+    /// Operations of one session that make so many iterations: an update's commit is one more. `None`: by time.
+    pub fn operations(&self) -> Option<u64> {
+        let commits = self.work_loop.saturating_mul(u64::from(self.update_pct)) / 100;
+        (self.work_loop > 0).then(|| self.work_loop.saturating_add(commits))
+    }
+
     /// Sets one parameter from the text after its `=`.
     pub fn set(&mut self, name: &str, value: &str) -> Result<(), Wrong> {
         let row = parameter(name).ok_or_else(|| unknown(name))?;
@@ -289,7 +300,12 @@ impl Settings {
         let text = (!value.is_empty()).then(|| value.to_owned());
         match row.name {
             "OBFUSCATE_COLUMNS" => self.obfuscate = truth(row, value)?,
-            "UNIQUE_INDEX" => self.unique_index = truth(row, value)?,
+            "UNIQUE_INDEX" if truth(row, value)? => {
+                return Err(wrong(
+                    "UNIQUE_INDEX=TRUE cannot be had: the index on the key is made as SLOB makes it by default, not unique",
+                    "leave it out",
+                ));
+            }
             "NO_OS_PERF_DATA" => self.no_os_perf_data = truth(row, value)?,
             "BLOCK_SZ" => self.block_size = Some(Bytes(count(row, value, 512, 65_536)?)),
             "EXTERNAL_SCRIPT" => self.external_script = text,

@@ -273,3 +273,14 @@ pub fn samples_of_memory(text: &str, at_ns: u64, out: &mut Vec<Sample>) {
         add("swapped_kb", total.saturating_sub(free));
     }
 }
+
+/// The same from `/proc/uptime`: seconds since boot.
+pub fn sample_of_uptime(text: &str, at_ns: u64, out: &mut Vec<Sample>) {
+    let seconds = text.split_whitespace().next().and_then(|word| word.parse::<f64>().ok());
+    out.extend(seconds.map(|seconds| Sample {
+        at_ns,
+        of: "os".to_owned(),
+        name: "uptime_ms".to_owned(),
+        value: (seconds * 1e3) as u64,
+    }));
+}

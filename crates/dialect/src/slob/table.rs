@@ -55,7 +55,7 @@ pub const PARAMETERS: &[Row] = &[
     row("THINK_TM_MAX", Script::Slob, "think-max", "the longest pause, seconds"),
     row("OBFUSCATE_COLUMNS", Script::Slob, "obfuscate-columns", "TRUE: random letters instead of X"),
     row("BLOCK_SZ", Script::Slob, "", "bytes of a block; refused where the database has another"),
-    row("UNIQUE_INDEX", Script::Slob, "unique-index", "TRUE: the index on the key is unique"),
+    row("UNIQUE_INDEX", Script::Slob, "", "refused unless FALSE: the index is not unique, as SLOB's own is by default"),
     row("EXTERNAL_SCRIPT", Script::Slob, "external-script", "a program that is called with pre, post and end"),
     row("ADMIN_SQLNET_SERVICE", Script::Slob, "", "refused: Oracle's network"),
     row("SQLNET_SERVICE_BASE", Script::Slob, "", "refused: Oracle's network"),
