@@ -91,7 +91,7 @@ impl Counters {
         let change = |of: &str, name: &str| self.get(of, name)?.checked_sub(earlier.get(of, name)?);
         let sum = |left: Option<u64>, right: Option<u64>| Some(left? + right?);
         let any = |of: &str, names: &[&str]| names.iter().find_map(|name| change(of, name));
-        let milliseconds = |of: &str, name: &str| Some(change(of, name)? * 1_000);
+        let from_microseconds = |of: &str, name: &str| Some(change(of, name)? * 1_000);
         let table_hits = change("tables", "heap_blks_hit");
         let index_hits = change("tables", "idx_blks_hit");
         let hits = any("database", &["blks_hit"]).or_else(|| change("pager", "cache_hit"));
@@ -121,7 +121,7 @@ impl Counters {
             log_bytes: change("log", "bytes"),
             log_writes: change("log", "writes"),
             log_syncs: change("log", "syncs"),
-            read_wait_ns: milliseconds("database", "read_time_us"),
+            read_wait_ns: from_microseconds("database", "read_time_us"),
             commits: change("database", "commits"),
             rollbacks: change("database", "rollbacks"),
             deadlocks: change("database", "deadlocks"),
@@ -175,8 +175,10 @@ mod tests {
 
     #[test]
     fn where_tables_and_indexes_are_one_the_rows_touched_stand_for_table_blocks() {
-        let before = reading(&[("innodb", "buffer_pool_read_requests", 0), ("innodb", "buffer_pool_reads", 0)]);
-        let after = reading(&[("innodb", "buffer_pool_read_requests", 600), ("innodb", "buffer_pool_reads", 120)]);
+        let before =
+            reading(&[("innodb", "buffer_pool_read_requests", 0), ("innodb", "buffer_pool_reads", 0)]);
+        let after =
+            reading(&[("innodb", "buffer_pool_read_requests", 600), ("innodb", "buffer_pool_reads", 120)]);
         assert_eq!(after.since(&before).table_reads(100), Some((100, 100)));
         assert_eq!(after.since(&before).table_reads(1000), Some((1000, 120)));
     }

@@ -10,25 +10,32 @@
 //! | [`execute`] | [`Database`]: runs a plan of sessions |
 //! | [`counters`] | the database's own counters and their differences |
 //! | [`server`] | throw-away servers from the machine's own binaries |
-//! | `choice`, `work` | what a session does next; one session as serial work |
-//! | `backend` | the three families behind one seam |
+//! | `choice`, `work`, `rows` | what a session does next; one session as serial work; the rows that are loaded |
+//! | `sampler` | the counters while a run goes on |
+//! | `backend`, `sys` | the three families behind one seam; SQLite's own counters |
 //!
 //! It judges nothing, prints nothing and reads no environment variable. Threads wait in the drivers; all time is drive's.
 
+mod backend;
+mod choice;
 pub mod counters;
 pub mod error;
 pub mod execute;
 pub mod facts;
+mod rows;
+mod sampler;
 pub mod server;
 pub mod settings;
 pub mod setup;
+mod sys;
 pub mod url;
+mod work;
 
 pub use counters::{Change, Counters};
 pub use error::{DatabaseError, Result, Trouble};
-pub use execute::Database;
+pub use execute::{Below, Database};
 pub use facts::{Facts, Proof, Schema, Shape, State};
 pub use server::{Server, ServerKind, ServerOptions};
 pub use settings::{Length, Settings};
-pub use setup::{Progress, Setup, drop_all, inspect, schemas, setup};
+pub use setup::{Progress, Setup, Step, drop_all, inspect, prove, schemas, setup};
 pub use url::{Brand, Route, Url};

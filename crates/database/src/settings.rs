@@ -77,7 +77,7 @@ impl Default for Settings {
 pub struct Length {
     /// It ends after this long, the warm-up included.
     pub time: Option<Nanos>,
-    /// Or after so many operations of each session (WORK_LOOP). Each commit counts as one too.
+    /// Or after so many operations of each session (WORK_LOOP); an update and its commit are one.
     pub operations: Option<u64>,
     /// Not counted at the start.
     pub warm_up: Nanos,
@@ -118,7 +118,10 @@ impl Settings {
             ));
         }
         if self.blocks < BLOCKS_LEAST {
-            return Err(wrong(format!("{} blocks of a schema", self.blocks), "a schema has at least 64 blocks"));
+            return Err(wrong(
+                format!("{} blocks of a schema", self.blocks),
+                "a schema has at least 64 blocks",
+            ));
         }
         let unit = u64::from(self.work_unit.max(self.update_unit));
         if self.work_unit == 0 || self.update_unit == 0 || unit > self.blocks {
@@ -128,7 +131,9 @@ impl Settings {
             ));
         }
         if let Some(spot) = self.hotspot
-            && (spot.every == 0 || spot.blocks < unit || spot.offset.saturating_add(spot.blocks) > self.blocks)
+            && (spot.every == 0
+                || spot.blocks < unit
+                || spot.offset.saturating_add(spot.blocks) > self.blocks)
         {
             return Err(wrong(
                 format!("a hotspot of {} blocks after {}", spot.blocks, spot.offset),

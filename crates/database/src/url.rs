@@ -17,6 +17,17 @@ pub enum Brand {
     Sqlite,
 }
 
+impl Brand {
+    /// The library that speaks to it.
+    pub fn driver(self) -> &'static str {
+        match self {
+            Brand::Postgres => "prepared statements by the postgres library",
+            Brand::Mysql => "prepared statements by the mysql library",
+            Brand::Sqlite => "SQLite inside this process",
+        }
+    }
+}
+
 /// How a server is reached.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Route {
@@ -44,8 +55,7 @@ pub struct Url {
     password: Option<String>,
 }
 
-const FORMS: &str =
-    "say postgres://USER@HOST/DATABASE, postgres:///DATABASE?host=/run/postgresql, mysql://USER@HOST or sqlite:FILE";
+const FORMS: &str = "say postgres://USER@HOST/DATABASE, postgres:///DATABASE?host=/run/postgresql, mysql://USER@HOST or sqlite:FILE";
 
 fn wrong(what: impl Into<String>) -> DatabaseError {
     DatabaseError::new(Trouble::Url, what, FORMS)
@@ -154,7 +164,8 @@ impl FromStr for Url {
 
     /// No error text repeats what was typed beyond the scheme and the names of parameters: it may hold a password.
     fn from_str(text: &str) -> Result<Self> {
-        let (scheme, rest) = text.split_once(':').ok_or_else(|| wrong("a database's URL begins with its scheme"))?;
+        let (scheme, rest) =
+            text.split_once(':').ok_or_else(|| wrong("a database's URL begins with its scheme"))?;
         let brand = match scheme.to_ascii_lowercase().as_str() {
             "postgres" | "postgresql" => Brand::Postgres,
             "mysql" | "mariadb" => Brand::Mysql,
@@ -180,7 +191,8 @@ impl FromStr for Url {
             password,
         };
         for pair in query.split('&').filter(|pair| !pair.is_empty()) {
-            let (key, value) = pair.split_once('=').ok_or_else(|| wrong("a parameter of the URL has no value"))?;
+            let (key, value) =
+                pair.split_once('=').ok_or_else(|| wrong("a parameter of the URL has no value"))?;
             url.parameter(key, decoded(value)?)?;
         }
         Ok(url)
@@ -220,7 +232,9 @@ impl Url {
         match (self.brand, key) {
             (Brand::Postgres, "host") => self.route = route(&value),
             (Brand::Mysql, "socket") => self.route = Route::Socket(value.into()),
-            (_, "port") => self.port = value.parse().map_err(|_| wrong("the port is no number up to 65535"))?,
+            (_, "port") => {
+                self.port = value.parse().map_err(|_| wrong("the port is no number up to 65535"))?
+            }
             (_, "user") => self.user = value,
             (_, "password") => self.password = Some(value),
             (Brand::Postgres, "sslmode") if matches!(value.as_str(), "disable" | "allow" | "prefer") => {}
@@ -275,7 +289,10 @@ mod tests {
         assert_eq!((full.brand, full.port, full.user.as_str()), (Brand::Postgres, 6000, "me"));
         assert_eq!((&full.route, full.database.as_str()), (&Route::Host("db.example".into()), "bench"));
         assert_eq!(full.password(), Some("s@crt"));
-        assert_eq!(url("postgres:///bench?host=/run/postgresql").route, Route::Socket("/run/postgresql".into()));
+        assert_eq!(
+            url("postgres:///bench?host=/run/postgresql").route,
+            Route::Socket("/run/postgresql".into())
+        );
         assert_eq!(url("postgres://%2Frun%2Fpg/bench").route, Route::Socket("/run/pg".into()));
         assert_eq!(url("mysql://root@[::1]:3307").route, Route::Host("::1".into()));
         assert_eq!(url("mysql://root@/?socket=/run/my.sock").route, Route::Socket("/run/my.sock".into()));
@@ -292,7 +309,8 @@ mod tests {
             assert!(!shown.contains("hunter2"), "{shown}");
             assert_eq!(url.password(), Some("hunter2"));
         }
-        let wrong = ["postgres:me:hunter2@db", "mysql://me:hunter2@db:port", "mysql://me:hunter2%@db", "x:hunter2"];
+        let wrong =
+            ["postgres:me:hunter2@db", "mysql://me:hunter2@db:port", "mysql://me:hunter2%@db", "x:hunter2"];
         for text in wrong {
             let error = text.parse::<Url>().unwrap_err().to_string();
             assert!(!error.contains("hunter2"), "{error}");

@@ -9,11 +9,15 @@
 //! | `serial` | the serial loop: one thing at a time |
 //! | `worker` | the batch loop |
 //! | `conduct` | the coordinating thread |
+//! | `host_sampler` | the disks' and processors' counters while a run goes on |
+//! | `permutation` | every number once, in random order, without a map |
 //! | `sim` | a simulated device on a virtual clock |
 
 mod clock;
 mod conduct;
+mod host_sampler;
 mod pace;
+mod permutation;
 mod recorder;
 mod seam;
 mod serial;
@@ -23,7 +27,9 @@ mod worker;
 
 pub use clock::Clock;
 pub use conduct::*;
+pub use host_sampler::HostSampler;
 pub use pace::{Metronome, Pace, unit};
+pub use permutation::Permutation;
 pub use recorder::{Frame, Outbox, Published, Recorder, empty_interval};
 pub use seam::*;
 pub use serial::{Act, Serial, SerialParts, Trouble, run_serial};

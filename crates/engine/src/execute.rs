@@ -4,11 +4,10 @@
 use crate::files::OpenTarget;
 use crate::guard::Permits;
 use crate::queues::{self, Wanted};
-use crate::sampler::HostSampler;
 use crate::source::{self, Geometry};
 use crate::{open, simulated};
 use fathom_drive::{
-    Begin, Clock, Job, Metronome, Outcome, Pace, Parts, Perform, Queue, Recorder, Seat, Worker, conduct, run,
+    Begin, Clock, HostSampler, Job, Metronome, Outcome, Pace, Parts, Perform, Queue, Recorder, Seat, Worker, conduct, run,
 };
 use fathom_host::Roots;
 use fathom_record::{Control, Event, Execute, ExecuteError, Run};

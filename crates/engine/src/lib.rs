@@ -9,7 +9,6 @@
 //! | `source` | which operation comes next |
 //! | `queues`, `sys`, `null` | how it is asked of the kernel |
 //! | `content` | what bytes are written |
-//! | `sampler` | other people's counters while a run goes on |
 
 mod content;
 mod execute;
@@ -18,7 +17,6 @@ pub mod guard;
 mod null;
 mod open;
 mod queues;
-mod sampler;
 mod simulated;
 mod source;
 mod sys;

@@ -2,7 +2,6 @@
 
 mod mixed;
 mod order;
-mod permutation;
 mod place;
 mod sizes;
 mod skewed;

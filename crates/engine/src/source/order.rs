@@ -1,6 +1,6 @@
 //! In which order the blocks of a region come. Knows block numbers only.
 
-use super::permutation::Permutation;
+use fathom_drive::Permutation;
 use super::place::Grid;
 use super::refuse;
 use super::skewed::Skew;
