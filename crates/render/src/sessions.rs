@@ -72,6 +72,7 @@ fn one(figure: &Figure, head: &str, says: &str, style: Style, out: &mut impl Wri
     };
     let error = match figure.unit {
         Unit::Ratio if figure.half_width.is_none() => String::new(),
+        _ if figure.value == 0.0 => String::new(),
         _ => text::error_of(figure),
     };
     text::line(&format!("{head:<11}"), &value, &error, &says, style, out)

@@ -60,6 +60,13 @@ pub fn counted(run: &Run, here: &Here) -> Counted {
         commits: change.commits,
         deadlocks: change.deadlocks,
         cpu_ns: None,
+        process_read_bytes: fathom_dialect::slob::counted::growth(
+            &run.samples,
+            "processes",
+            "read_bytes",
+            from_ns.saturating_sub(500_000_000),
+        )
+        .map(|(bytes, _)| bytes),
         device: Device::of(run, &names(&here.disks), *from_ns),
         log_device: Device::of(run, &names(&here.log_disks), *from_ns),
     }

@@ -36,7 +36,7 @@ pub fn run(args: &Observe, context: &Context) -> Result<Ended> {
     let (mut keeper, notes) = Keeper::begin(context.store.clone(), &record, here.found.physical_disks());
     record.notes.extend(here.notes.drain(..).chain(notes));
     let mut nobody = ();
-    let mut machine = Machine::new(&mut nobody, here.database.roots.clone());
+    let mut machine = Machine::new(&mut nobody, here.database.roots.clone(), here.processes());
     let mut watch = Watch::new(&mut machine, &progress, &interrupt, "observing".to_owned(), args.length);
     let outcome = here.database.observe(args.length, &mut watch);
     progress.clear();

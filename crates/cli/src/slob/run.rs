@@ -116,7 +116,7 @@ pub fn execute(
     control: &mut dyn Control,
 ) -> Result<Run> {
     let length = plan.streams.iter().filter_map(|stream| stream.stop.time).max();
-    let mut machine = Machine::new(control, here.database.roots.clone());
+    let mut machine = Machine::new(control, here.database.roots.clone(), here.processes());
     let mut watch = Watch::new(&mut machine, progress, interrupt, what, length.unwrap_or(Nanos(60_000_000_000)));
     let mut run = here.database.execute(plan, &mut watch).map_err(|error| anyhow::anyhow!("{error}"))?;
     run.samples.append(&mut machine.samples);

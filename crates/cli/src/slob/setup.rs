@@ -83,7 +83,8 @@ pub fn load(
                         proof.number, proof.rows, proof.blocks, proof.how
                     )?;
                 }
-                let disks: Vec<&str> = here.disks.iter().map(|(name, _)| name.as_str()).collect();
+                let below = here.database.disks_below().unwrap_or_default();
+                let disks: Vec<&str> = below.data.iter().map(|(name, _)| name.as_str()).collect();
                 let on = if disks.is_empty() { String::new() } else { format!(" on {}", disks.join(", ")) };
                 writeln!(out, "{loaded} schemas loaded, {reused} were there already{on}: {}", here.database.url)?;
             }

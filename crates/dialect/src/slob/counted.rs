@@ -39,6 +39,8 @@ pub struct Counted {
     pub deadlocks: Option<u64>,
     /// Processor time of its own processes, ns.
     pub cpu_ns: Option<u64>,
+    /// Bytes that its processes made disks read, by the kernel's count of each process.
+    pub process_read_bytes: Option<u64>,
     /// The disks below its data.
     pub device: Option<Device>,
     /// The disks below its log, where they are others.
@@ -110,10 +112,15 @@ impl Counted {
         of(self.table_logical, self.table_physical).or_else(|| of(self.logical, self.physical))
     }
 
-    /// The share of the database's misses that the disks answered; the rest came from the page cache.
+    /// The share of the database's misses that the disks answered; the rest came from the page cache. Others on the same disk
+    /// do not count as the database's reads where the kernel tells what its processes read.
     pub fn device_share(&self, block: u64) -> Option<f64> {
-        let (physical, device) = (self.physical.filter(|n| *n > 0)?, self.device?);
-        Some((device.read_bytes as f64 / (physical as f64 * block as f64)).min(1.0))
+        let physical = self.physical.filter(|n| *n > 0)?;
+        let bytes = match (self.device.map(|device| device.read_bytes), self.process_read_bytes) {
+            (Some(device), Some(processes)) => device.min(processes),
+            (device, processes) => device.or(processes)?,
+        };
+        Some((bytes as f64 / (physical as f64 * block as f64)).min(1.0))
     }
 }
 

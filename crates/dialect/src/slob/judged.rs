@@ -92,7 +92,7 @@ fn cache(missed: f64, answered: f64, told: &Told) -> Judged {
         ways.push(format!("shrink {name}"));
     }
     ways.push(format!("raise SCALE to at least {}", scale_at_least(from_disk, told)));
-    ways.push(format!("run with --limit-cache {}", in_words(limit_at_most(told))));
+    ways.extend(limited(told));
     let says = format!(
         "you are measuring the cache: {} of the blocks came from memory{whose}; {}",
         percent(1.0 - from_disk),
@@ -115,10 +115,25 @@ fn scale_at_least(from_disk: f64, told: &Told) -> String {
     if each >= 10 * GIB { format!("{}G", each.div_ceil(GIB)) } else { format!("{}M", each.div_ceil(MIB)) }
 }
 
-/// The bound on memory at which it can hold no more than a tenth of the blocks.
-fn limit_at_most(told: &Told) -> Bytes {
-    let tenth = (told.data().0 as f64 * (1.0 - DISK_FROM)) as u64;
-    Bytes((tenth / MIB).max(1) * MIB)
+/// No server starts in less memory than this.
+const LIMIT_LEAST: u64 = 256 * MIB;
+
+/// The bound on memory at which it can hold no more than a tenth of the blocks; with the SCALE that it needs where the blocks
+/// are too few for any bound. SQLite has no server that could be bounded.
+fn limited(told: &Told) -> Option<String> {
+    if told.connect.starts_with("sqlite:") || told.page_cache_limited {
+        return None;
+    }
+    let tenth = (told.data().0 as f64 * (1.0 - DISK_FROM)) as u64 / MIB * MIB;
+    if tenth >= LIMIT_LEAST {
+        return Some(format!("run with --limit-cache {}", in_words(Bytes(tenth))));
+    }
+    let each = (LIMIT_LEAST as f64 / (1.0 - DISK_FROM) / f64::from(told.settings.schemas.max(1))).ceil() as u64;
+    Some(format!(
+        "run with --limit-cache {} and SCALE {}",
+        in_words(Bytes(LIMIT_LEAST)),
+        in_words(Bytes(each.div_ceil(MIB) * MIB))
+    ))
 }
 
 fn in_words(size: Bytes) -> String {

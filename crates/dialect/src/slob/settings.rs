@@ -236,10 +236,9 @@ impl Settings {
         (on && frequency > 0).then(|| (blocks(offset_mb), blocks(size_mb), frequency))
     }
 
-    /// Operations of one session that make so many iterations: an update's commit is one more. `None`: by time.
+    /// Operations of one session, an update and its commit being one. `None`: by time.
     pub fn operations(&self) -> Option<u64> {
-        let commits = self.work_loop.saturating_mul(u64::from(self.update_pct)) / 100;
-        (self.work_loop > 0).then(|| self.work_loop.saturating_add(commits))
+        (self.work_loop > 0).then_some(self.work_loop)
     }
 
     /// Sets one parameter from the text after its `=`.
