@@ -59,6 +59,7 @@ pub fn setup(
     interrupted: &(dyn Fn() -> bool + Sync),
 ) -> Result<Setup> {
     settings.check()?;
+    check_brand(url, settings)?;
     let mut admin = backend::admin(url)?;
     let shape = Shape::of(settings, admin.filler_bytes()?);
     let block_bytes = admin.facts()?.block_bytes;
@@ -102,6 +103,20 @@ pub fn setup(
     }
     proofs.sort_by_key(|proof| proof.number);
     Ok(Setup { loaded: wanted, reused, proofs, block_bytes })
+}
+
+/// What only PostgreSQL has is refused elsewhere, not dropped.
+fn check_brand(url: &Url, settings: &Settings) -> Result<()> {
+    let asked =
+        [(settings.tablespace.is_some(), "a tablespace"), (settings.unlogged, "tables without a log")];
+    match asked.iter().find(|(asked, _)| *asked && url.brand != Brand::Postgres) {
+        None => Ok(()),
+        Some((_, what)) => Err(DatabaseError::new(
+            Trouble::Settings,
+            format!("{url}: {what} can be had in PostgreSQL only"),
+            "place the server's data directory, or SQLite's file, on the disk that is meant",
+        )),
+    }
 }
 
 fn foreign(url: &Url, number: u32) -> DatabaseError {

@@ -142,6 +142,7 @@ fn postgres_from_setup_to_drop() {
     foreign_in_postgres(&url);
     let database = Database::open(url.clone()).unwrap();
     assert!(database.disks_below().is_ok());
+    full_in_postgres(&url);
     observed(&url);
     dies(&server);
     server.stop().unwrap();
@@ -175,6 +176,37 @@ fn foreign_in_postgres(url: &Url) {
     missing.database = "none".to_owned();
     let error = inspect(&missing).unwrap_err();
     assert!(error.kind == Trouble::Connection && error.what.contains("none"), "{error}");
+}
+
+/// A tablespace on a disk of its own that fills up.
+fn full_in_postgres(url: &Url) {
+    let Some(disk) = SmallDisk::mount(8) else { return };
+    let space = disk.0.path().join("space");
+    std::fs::create_dir(&space).unwrap();
+    let owner = std::fs::metadata(inspect(url).unwrap().data.unwrap()).unwrap();
+    use std::os::unix::fs::MetadataExt;
+    std::os::unix::fs::chown(&space, Some(owner.uid()), Some(owner.gid())).unwrap();
+    psql(url, &format!("CREATE TABLESPACE \"small one\" LOCATION '{}'", space.display()));
+    let settings = Settings {
+        tablespace: Some("small one".into()),
+        blocks: 600,
+        parallel: 1,
+        scan_blocks: 0,
+        ..small()
+    };
+    let error = setup(url, &settings, &mut |_| {}, &|| false).unwrap_err();
+    assert_eq!(error.kind, Trouble::Full, "{error}");
+    let left = schemas(url).unwrap();
+    assert!(
+        left.len() == 1 && left[0].state == State::Ready && left[0].shape.tablespace == "small one",
+        "{left:?}"
+    );
+    assert_eq!(
+        Database::open(url.clone()).unwrap().facts.data.unwrap(),
+        std::fs::canonicalize(space).unwrap()
+    );
+    drop_all(url).unwrap();
+    psql(url, "DROP TABLESPACE \"small one\"");
 }
 
 fn observed(url: &Url) {

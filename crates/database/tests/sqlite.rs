@@ -209,6 +209,28 @@ fn a_file_of_another_kind_is_not_touched() {
 }
 
 #[test]
+fn a_disk_that_fills_ends_the_setup_and_nothing_half_loaded_is_left() {
+    let Some(disk) = SmallDisk::mount(8) else { return };
+    let url = Url::sqlite(disk.0.path().join("bench.db"));
+    let settings = Settings { blocks: 600, ..small() };
+    let error = setup(&url, &settings, &mut |_| {}, &|| false).unwrap_err();
+    assert_eq!(error.kind, Trouble::Full, "{error}");
+    let left: Vec<(u32, State)> = schemas(&url).unwrap().iter().map(|s| (s.number, s.state)).collect();
+    assert_eq!(left, [(1, State::Ready)]);
+}
+
+#[test]
+fn what_only_postgres_has_is_refused_by_name() {
+    let (directory, url) = file();
+    let settings = Settings { unlogged: true, ..small() };
+    let error = setup(&url, &settings, &mut |_| {}, &|| false).unwrap_err();
+    assert!(error.kind == Trouble::Settings && error.what.contains("without a log"), "{error}");
+    let settings = Settings { tablespace: Some("fast".into()), ..small() };
+    assert!(setup(&url, &settings, &mut |_| {}, &|| false).unwrap_err().what.contains("tablespace"));
+    assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
+}
+
+#[test]
 fn dropping_all_of_ours_removes_the_file() {
     let (directory, url) = file();
     load(&url, &small());

@@ -30,6 +30,32 @@ pub fn directory() -> TempDir {
     directory
 }
 
+/// A file system of so many MiB that soon is full; unmounted with the value.
+pub struct SmallDisk(pub TempDir);
+
+impl SmallDisk {
+    /// `None`, counted, where none can be mounted.
+    pub fn mount(mebibytes: u32) -> Option<Self> {
+        let directory = directory();
+        let size = format!("size={mebibytes}m,mode=777");
+        let mount = std::process::Command::new("mount")
+            .args(["-t", "tmpfs", "-o", &size, "fathom-test"])
+            .arg(directory.path())
+            .status();
+        if !mount.is_ok_and(|status| status.success()) {
+            fathom_tidy::skip("a disk that fills during setup", "tmpfs cannot be mounted here");
+            return None;
+        }
+        Some(SmallDisk(directory))
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        let _ = std::process::Command::new("umount").arg("-l").arg(self.0.path()).status();
+    }
+}
+
 /// Small schemas that are loaded in a moment.
 pub fn small() -> Settings {
     Settings { schemas: 2, blocks: 400, scan_blocks: 50, ..Settings::default() }

@@ -102,14 +102,16 @@ const SETTINGS: &str = "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('innodb_bu
     'sync_binlog', 'log_bin', 'max_connections', 'innodb_use_native_aio', 'innodb_adaptive_hash_index')";
 
 const STATUS: &str = "SHOW GLOBAL STATUS WHERE Variable_name LIKE 'Innodb_%' \
-    OR Variable_name IN ('Com_commit', 'Com_rollback', 'Com_select', 'Com_update', 'Threads_connected')";
+    OR Variable_name IN ('Com_commit', 'Com_rollback', 'Com_select', 'Com_update', 'Handler_update', 'Threads_connected')";
 
 /// What fits all databases beside what InnoDB calls it.
-const SAME: [(&str, &str, &str, &str); 7] = [
+const SAME: [(&str, &str, &str, &str); 8] = [
     ("server", "com_commit", "database", "commits"),
     ("server", "com_rollback", "database", "rollbacks"),
     ("innodb", "deadlocks", "database", "deadlocks"),
     ("innodb", "rows_updated", "database", "rows_updated"),
+    // MariaDB counts rows by handler only.
+    ("server", "handler_update", "database", "rows_updated"),
     ("innodb", "os_log_written", "log", "bytes"),
     ("innodb", "log_writes", "log", "writes"),
     ("innodb", "os_log_fsyncs", "log", "syncs"),
@@ -270,7 +272,7 @@ impl Admin for MysqlAdmin {
             }
         }
         for (of, name, same_of, same) in SAME {
-            if let Some(value) = counters.get(of, name) {
+            if let (Some(value), None) = (counters.get(of, name), counters.get(same_of, same)) {
                 counters.add(same_of, same, value);
             }
         }
