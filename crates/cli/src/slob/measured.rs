@@ -3,7 +3,7 @@
 use super::asked::Asked;
 use super::place::Here;
 use fathom_calibrate::sessions::{bytes_between, growth, rate, share};
-use fathom_database::{Change, Counters};
+use fathom_database::{Brand, Change, Counters};
 use fathom_dialect::slob::counted::window_begins;
 use fathom_dialect::slob::judged::Judged;
 use fathom_dialect::slob::log::DatabaseCounters;
@@ -25,21 +25,30 @@ fn readings(run: &Run) -> Vec<(u64, Counters)> {
 }
 
 /// The readings of the part of a run that counts: from the one nearest to the end of the warm-up on.
-fn counting(run: &Run) -> Vec<(u64, Counters)> {
+///
+/// PostgreSQL's sessions hand over their counters once a second, and all that is left when they end: a reading after their end
+/// would hold up to a second more than the first one, so the last reading during the load ends the window.
+fn counting(run: &Run, here: &Here) -> Vec<(u64, Counters)> {
     let mut all = readings(run);
     let begins = window_begins(run);
     let first = all.iter().enumerate().min_by_key(|(_, (at, _))| at.abs_diff(begins)).map_or(0, |(i, _)| i);
     // A run that is over before the second reading after its warm-up counts from the one before.
     all.drain(..first.min(all.len().saturating_sub(2)));
+    if here.database.url.brand == Brand::Postgres && all.len() > 3 {
+        all.pop();
+    }
     all
 }
 
 /// What was counted, of one run.
 pub fn counted(run: &Run, here: &Here) -> Counted {
-    let all = counting(run);
+    let all = counting(run, here);
     let (Some((from_ns, first)), Some((to_ns, last))) = (all.first(), all.last()) else {
         return Counted::default();
     };
+    let window = (*from_ns, *to_ns);
+    // Processes are looked at once a second too, at other moments.
+    let near = (from_ns.saturating_sub(500_000_000), to_ns + 500_000_000);
     let change = last.since(first);
     let touched = bytes_between(run, *from_ns, *to_ns) / here.block().0;
     let table = change.table_reads(touched);
@@ -64,17 +73,17 @@ pub fn counted(run: &Run, here: &Here) -> Counted {
             &run.samples,
             "processes",
             "read_bytes",
-            from_ns.saturating_sub(500_000_000),
+            near,
         )
-        .map(|(bytes, _)| bytes),
-        device: Device::of(run, &names(&here.disks), *from_ns),
-        log_device: Device::of(run, &names(&here.log_disks), *from_ns),
+        .map(|(bytes, seconds)| (bytes as f64 * Nanos(to_ns - from_ns).seconds() / seconds) as u64),
+        device: Device::of(run, &names(&here.disks), window),
+        log_device: Device::of(run, &names(&here.log_disks), window),
     }
 }
 
 /// The figures of a run's counters. `index` is the run's in the record.
 pub fn figures(run: &Run, index: usize, here: &Here, judged: &Judged) -> Vec<(FigureName, Figure)> {
-    let all = counting(run);
+    let all = counting(run, here);
     let changes: Vec<(Change, f64)> = all
         .windows(2)
         .map(|pair| (pair[1].1.since(&pair[0].1), Nanos(pair[1].0 - pair[0].0).seconds()))
@@ -107,8 +116,8 @@ pub fn figures(run: &Run, index: usize, here: &Here, judged: &Judged) -> Vec<(Fi
 }
 
 /// The counters that pgio shows, before and after.
-pub fn shown(run: &Run) -> Option<(DatabaseCounters, DatabaseCounters)> {
-    let all = counting(run);
+pub fn shown(run: &Run, here: &Here) -> Option<(DatabaseCounters, DatabaseCounters)> {
+    let all = counting(run, here);
     let of = |counters: &Counters| -> Option<DatabaseCounters> {
         let get = |name: &str| counters.get("database", name);
         Some(DatabaseCounters {

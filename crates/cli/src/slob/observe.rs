@@ -64,7 +64,7 @@ pub fn run(args: &Observe, context: &Context) -> Result<Ended> {
     let check = Check { name: "database, host or storage".to_owned(), outcome, seen: says.clone() };
     record.verdict = judge(vec![check]);
     told.counted = vec![counted];
-    told.shown = measured::shown(&run);
+    told.shown = measured::shown(&run, &here);
     record.facts = here.found.facts(serde_json::json!({ "slob": &told }))?;
     record.runs.push(run);
     record.ended = surroundings::now();

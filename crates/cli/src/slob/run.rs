@@ -220,7 +220,7 @@ impl Job<'_> {
         checks.extend(self.here.found.checks());
         record.verdict = fathom_record::judge(checks);
         told.counted = vec![counted];
-        told.shown = measured::shown(&run);
+        told.shown = measured::shown(&run, &self.here);
         record.facts = self.here.found.facts(serde_json::json!({ "slob": &*told }))?;
         record.runs.push(run);
         record.ended = surroundings::now();

@@ -78,9 +78,10 @@ pub fn window_begins(run: &Run) -> u64 {
     run.plan.streams.iter().map(|stream| begins(&stream.window)).max().unwrap_or(0)
 }
 
-/// What a counter grew by from a moment on, and over how many seconds.
-pub fn growth(samples: &[Sample], of: &str, name: &str, from_ns: u64) -> Option<(u64, f64)> {
-    let mut wanted = samples.iter().filter(|s| s.of == of && s.name == name && s.at_ns >= from_ns);
+/// What a counter grew by between two moments, ns since the run's start, and over how many seconds.
+pub fn growth(samples: &[Sample], of: &str, name: &str, window: (u64, u64)) -> Option<(u64, f64)> {
+    let inside = |at: u64| (window.0..=window.1).contains(&at);
+    let mut wanted = samples.iter().filter(|s| s.of == of && s.name == name && inside(s.at_ns));
     let first = wanted.next()?;
     let last = wanted.next_back()?;
     let seconds = last.at_ns.checked_sub(first.at_ns).filter(|ns| *ns > 0)? as f64 / 1e9;
@@ -126,11 +127,11 @@ impl Counted {
 
 impl Device {
     /// Of several disks together; `None` where none of them was sampled.
-    pub fn of(run: &Run, disks: &[String], from_ns: u64) -> Option<Self> {
+    pub fn of(run: &Run, disks: &[String], window: (u64, u64)) -> Option<Self> {
         let mut found: Option<Device> = None;
         for disk in disks {
             let of = format!("disk {disk}");
-            let get = |name: &str| growth(&run.samples, &of, name, from_ns).map(|(value, _)| value);
+            let get = |name: &str| growth(&run.samples, &of, name, window).map(|(value, _)| value);
             let Some(reads) = get("reads") else { continue };
             let sum = found.get_or_insert_with(Device::default);
             sum.reads += reads;

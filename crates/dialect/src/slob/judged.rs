@@ -9,6 +9,9 @@ use fathom_spec::{Bytes, GIB, MIB, Nanos, Verb};
 /// From this share of blocks on that the disk answered, the disk was measured.
 pub const DISK_FROM: f64 = 0.90;
 
+/// So many times the memory that could hold them must there be of blocks, for that share of random reads to miss it.
+const TIMES: u64 = 10;
+
 /// Where the blocks came from.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Judged {
@@ -110,8 +113,7 @@ fn scale_at_least(from_disk: f64, told: &Told) -> String {
     let data = told.data().0 as f64;
     let known = told.cache.as_ref().map_or(0, |(_, size)| size.0) + told.page_cache.map_or(0, |size| size.0);
     let held = if from_disk > 0.03 { (1.0 - from_disk) * data } else { (known as f64).max(data) };
-    let each = held / (1.0 - DISK_FROM) / f64::from(told.settings.schemas.max(1));
-    let each = each.ceil() as u64;
+    let each = (held.ceil() as u64).saturating_mul(TIMES).div_ceil(u64::from(told.settings.schemas.max(1)));
     if each >= 10 * GIB { format!("{}G", each.div_ceil(GIB)) } else { format!("{}M", each.div_ceil(MIB)) }
 }
 
@@ -124,11 +126,11 @@ fn limited(told: &Told) -> Option<String> {
     if told.connect.starts_with("sqlite:") || told.page_cache_limited {
         return None;
     }
-    let tenth = (told.data().0 as f64 * (1.0 - DISK_FROM)) as u64 / MIB * MIB;
+    let tenth = told.data().0 / TIMES / MIB * MIB;
     if tenth >= LIMIT_LEAST {
         return Some(format!("run with --limit-cache {}", in_words(Bytes(tenth))));
     }
-    let each = (LIMIT_LEAST as f64 / (1.0 - DISK_FROM) / f64::from(told.settings.schemas.max(1))).ceil() as u64;
+    let each = (LIMIT_LEAST * TIMES).div_ceil(u64::from(told.settings.schemas.max(1)));
     Some(format!(
         "run with --limit-cache {} and SCALE {}",
         in_words(Bytes(LIMIT_LEAST)),

@@ -16,6 +16,8 @@ const STEAL_FELT: f64 = 0.10;
 const SLOWER: f64 = 2.0;
 /// Without a calibration: slow for any disk of today, ms.
 const SLOW_MS: f64 = 20.0;
+/// From the beginning of a run to its end.
+const ALL: (u64, u64) = (0, u64::MAX);
 /// Below this many I/Os a second a mean latency says little.
 const FEW: f64 = 5.0;
 
@@ -78,10 +80,10 @@ impl Demand {
         let weighted: u64 = told
             .disks
             .iter()
-            .filter_map(|disk| super::counted::growth(&run.samples, &format!("disk {disk}"), "weighted_ms", 0))
+            .filter_map(|disk| super::counted::growth(&run.samples, &format!("disk {disk}"), "weighted_ms", ALL))
             .map(|(ms, _)| ms)
             .sum();
-        let ticks = |name: &str| super::counted::growth(&run.samples, "cpu all", name, 0).map(|(n, _)| n as f64);
+        let ticks = |name: &str| super::counted::growth(&run.samples, "cpu all", name, ALL).map(|(n, _)| n as f64);
         let all: f64 = TICKS[..8].iter().filter_map(|name| ticks(name)).sum();
         let still = ticks("idle").unwrap_or(0.0) + ticks("iowait").unwrap_or(0.0);
         let known = all > 0.0;
