@@ -3,8 +3,8 @@
 
 use crate::observe::{CONFIDENCE, Observed};
 use crate::search::Seen;
-use fathom_record::{Curve, CurveName, CurvePoint, Figure, Load, Purpose, Run, Sample, Unit};
-use fathom_spec::{MIB, Statistic};
+use fathom_record::{Counts, Curve, CurveName, CurvePoint, Figure, Load, Purpose, Run, Sample, Unit};
+use fathom_spec::{MIB, Statistic, Verb};
 use fathom_stats::{BatchMeans, Slot};
 use std::collections::BTreeMap;
 
@@ -48,9 +48,8 @@ pub fn share(value: f64, load: Load, run: usize) -> Figure {
 /// the seconds between. A reading that lacks an owner, or in which one went backwards, is left out.
 pub fn growth(samples: &[Sample], owners: &[String], name: &str, from_ns: u64) -> Vec<(f64, f64)> {
     let mut readings: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
-    let wanted = |sample: &&Sample| {
-        sample.at_ns >= from_ns && sample.name == name && owners.contains(&sample.of)
-    };
+    let wanted =
+        |sample: &&Sample| sample.at_ns >= from_ns && sample.name == name && owners.contains(&sample.of);
     for sample in samples.iter().filter(wanted) {
         readings.entry(sample.at_ns).or_default().push(sample.value);
     }
@@ -66,19 +65,32 @@ pub fn growth(samples: &[Sample], owners: &[String], name: &str, from_ns: u64) -
     pairs.collect()
 }
 
-/// Bytes that operations touched between two moments, ns since the run's start, in whole slots of the part that counts.
-pub fn bytes_between(run: &Run, from_ns: u64, to_ns: u64) -> u64 {
+/// What operations did between two moments, ns since the run's start, in whole slots of the part that counts; commits belong
+/// to their updates and are left out.
+pub fn done_between(run: &Run, from_ns: u64, to_ns: u64) -> Counts {
     let slot = run.plan.slot.0.max(1);
-    let mut bytes = 0;
+    let mut done = Counts::default();
     for interval in &run.intervals {
         for (index, counts) in interval.slots.iter().enumerate() {
             let at = interval.start_ns + index as u64 * slot;
-            if at >= from_ns && at + slot <= to_ns {
-                bytes += counts.iter().map(|counts| counts.bytes).sum::<u64>();
+            // A reading falls somewhere into a slot: the slot belongs to the side on which its middle lies.
+            if at + slot / 2 >= from_ns && at + slot / 2 < to_ns {
+                let wanted = interval.cells.iter().zip(counts).filter(|((verb, _), _)| *verb != Verb::Commit);
+                wanted.for_each(|(_, counts)| done.merge(counts));
             }
         }
     }
-    bytes
+    done
+}
+
+/// A counter's rate that was told by operation and not by time: its error is that of the operations' own rate.
+pub fn rate_of_operations(value: f64, operations: Option<&Figure>, load: Load, run: usize) -> Figure {
+    let relative = operations.and_then(|figure| Some(figure.half_width? / figure.value.max(1e-9)));
+    Figure {
+        half_width: relative.map(|relative| relative * value),
+        unit: Unit::PerSecond,
+        ..share(value, load, run)
+    }
 }
 
 /// One run as a search over sessions sees it: operations a second, and their mean latency. `None` where nothing was counted.
@@ -94,7 +106,8 @@ pub fn curve(runs: &[Run], found: Option<u32>) -> Curve {
     for (index, run) in runs.iter().enumerate() {
         let Some(observed) = Observed::of(run, false) else { continue };
         // A load that was measured again is one point: its last run, unless only the first was long.
-        points.retain(|point| point.load != run.load || run.purpose == Purpose::Exploring && !point.exploring);
+        points
+            .retain(|point| point.load != run.load || run.purpose == Purpose::Exploring && !point.exploring);
         if points.iter().any(|point| point.load == run.load) {
             continue;
         }
@@ -135,7 +148,9 @@ pub fn disk_latency_at(curve: &Curve, rate: f64) -> Option<f64> {
     points.sort_by_key(|point| point.load);
     let above = points.iter().position(|point| point.iops >= rate)?;
     let high = points[above];
-    let Some(low) = above.checked_sub(1).map(|below| points[below]) else { return Some(high.latency.mean_ns) };
+    let Some(low) = above.checked_sub(1).map(|below| points[below]) else {
+        return Some(high.latency.mean_ns);
+    };
     let share = (rate - low.iops) / (high.iops - low.iops).max(1e-9);
     Some(low.latency.mean_ns + share.clamp(0.0, 1.0) * (high.latency.mean_ns - low.latency.mean_ns))
 }

@@ -7,7 +7,8 @@ use crate::queues::{self, Wanted};
 use crate::source::{self, Geometry};
 use crate::{open, simulated};
 use fathom_drive::{
-    Begin, Clock, HostSampler, Job, Metronome, Outcome, Pace, Parts, Perform, Queue, Recorder, Seat, Worker, conduct, run,
+    Begin, Clock, HostSampler, Job, Metronome, Outcome, Pace, Parts, Perform, Queue, Recorder, Seat, Worker,
+    conduct, run,
 };
 use fathom_host::Roots;
 use fathom_record::{Control, Event, Execute, ExecuteError, Run};

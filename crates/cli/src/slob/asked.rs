@@ -38,12 +38,7 @@ pub fn read(place: &Place) -> Result<Asked> {
     let name = path.file_name().map_or_else(|| path.to_string_lossy(), |name| name.to_string_lossy());
     let settings = read_conf(&name, &text).map_err(wrong)?;
     let said = |name: &str| text.lines().any(|line| line.trim_start().starts_with(name));
-    Ok(Asked {
-        schemas_said: said("NUM_SCHEMAS="),
-        scale_said: said("SCALE="),
-        settings,
-        conf: Some(path),
-    })
+    Ok(Asked { schemas_said: said("NUM_SCHEMAS="), scale_said: said("SCALE="), settings, conf: Some(path) })
 }
 
 impl Asked {
@@ -101,7 +96,9 @@ impl Asked {
         self.settings.hotspot.on |= work.do_hotspot;
         self.settings.no_os_perf_data |= work.no_os_perf_data || crate::surroundings::no_os_perf_data();
         if work.rate.is_some_and(|rate| !(rate > 0.0 && rate.is_finite())) {
-            bail!(wrong("--rate must be more than nothing\nhint: so many operations a second, such as --rate 500"));
+            bail!(wrong(
+                "--rate must be more than nothing\nhint: so many operations a second, such as --rate 500"
+            ));
         }
         self.settings.check().map_err(wrong)
     }
@@ -125,7 +122,9 @@ impl Asked {
             [one] if number(one) => self.schemas(Some(one)).map(|()| None),
             [one] => Ok(Some(one.clone())),
             [tablespace, count] => self.schemas(Some(count)).map(|()| Some(tablespace.clone())),
-            _ => bail!(wrong("setup takes a tablespace and a number of schemas\nhint: fathom slob setup IOPS 100")),
+            _ => bail!(wrong(
+                "setup takes a tablespace and a number of schemas\nhint: fathom slob setup IOPS 100"
+            )),
         }
     }
 

@@ -65,7 +65,13 @@ impl Drop for Collectors {
 type Writer<'a> = Box<dyn Fn(&mut Vec<u8>) -> std::io::Result<()> + 'a>;
 
 /// Writes the files of one run; `written` are there already.
-pub fn write(told: &Told, record: &ResultRecord, index: usize, directory: &Path, written: &[&str]) -> Result<()> {
+pub fn write(
+    told: &Told,
+    record: &ResultRecord,
+    index: usize,
+    directory: &Path,
+    written: &[&str],
+) -> Result<()> {
     let Some(run) = record.runs.get(index) else { return Ok(()) };
     let report = match told.settings.statistics {
         Statistics::Awr => "awr.txt",

@@ -21,7 +21,9 @@ use std::io::Write;
 pub fn run(args: &Observe, context: &Context) -> Result<Ended> {
     let asked = asked::read(&args.place)?;
     if args.place.server.is_some() {
-        bail!(wrong("a server that fathom starts has no load of its own to observe\nhint: say which database with --db"));
+        bail!(wrong(
+            "a server that fathom starts has no load of its own to observe\nhint: say which database with --db"
+        ));
     }
     if args.length < Nanos::from_seconds(2) {
         bail!(wrong("--for must be at least 2 s: counters are read once a second\nhint: such as --for 60s"));
@@ -56,7 +58,7 @@ pub fn run(args: &Observe, context: &Context) -> Result<Ended> {
         .map(|ns| Nanos(ns as u64).millis());
     let (whose, says) = observed::judge(&demand, expected);
     let unknown = Judged { from_disk: None, meaning: Meaning::Unknown, says: String::new() };
-    record.summary.extend(measured::figures(&run, 0, &here, &unknown));
+    record.summary.extend(measured::figures(&run, 0, &here, (&counted, &unknown), None));
     let outcome = match whose {
         Whose::Unknown => Outcome::Unknown,
         Whose::Storage | Whose::Host | Whose::Database => Outcome::Noted,
@@ -89,7 +91,8 @@ fn show(
     } else {
         observed::write(demand, expected, out)?;
         writeln!(out, "\nverdict     {says}\n")?;
-        let directory = here.data_path().map(|path| if path.is_file() { path.with_file_name("") } else { path });
+        let directory =
+            here.data_path().map(|path| if path.is_file() { path.with_file_name("") } else { path });
         let name = directory.map(|path| path.display().to_string()).filter(|name| !name.is_empty());
         if demand.disks_known {
             observed::jobs(demand, name.as_deref().unwrap_or("."), out)?;

@@ -2,8 +2,8 @@
 //! database's processes made the disks read. Stands between a run and whoever steers it.
 
 use fathom_dialect::slob::sysstat;
-use fathom_host::counters::{read_disk_stat, read_processes};
 use fathom_host::block::BlockDevice;
+use fathom_host::counters::{read_disk_stat, read_processes};
 use fathom_host::{DeviceNumber, Roots};
 use fathom_record::{Control, Event, Interval, Sample, Steer, Totals};
 use std::collections::BTreeMap;

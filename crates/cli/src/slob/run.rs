@@ -71,7 +71,9 @@ fn prepare(
     }
     let settings = work::meant(asked, &args.place, here, args.work.seed)?;
     enough_sessions(asked, here)?;
-    if here.is_own() && setup::load(asked, &settings, here, (progress, interrupt), false)? == Ended::Interrupted {
+    if here.is_own()
+        && setup::load(asked, &settings, here, (progress, interrupt), false)? == Ended::Interrupted
+    {
         return Ok(Prepared::Interrupted);
     }
     Ok(Prepared::Ready(settings))
@@ -117,7 +119,8 @@ pub fn execute(
 ) -> Result<Run> {
     let length = plan.streams.iter().filter_map(|stream| stream.stop.time).max();
     let mut machine = Machine::new(control, here.database.roots.clone(), here.processes());
-    let mut watch = Watch::new(&mut machine, progress, interrupt, what, length.unwrap_or(Nanos(60_000_000_000)));
+    let mut watch =
+        Watch::new(&mut machine, progress, interrupt, what, length.unwrap_or(Nanos(60_000_000_000)));
     let mut run = here.database.execute(plan, &mut watch).map_err(|error| anyhow::anyhow!("{error}"))?;
     run.samples.append(&mut machine.samples);
     Ok(run)
@@ -163,7 +166,8 @@ impl Job<'_> {
         let files = self.files();
         self.opening(&told)?;
         self.external("pre")?;
-        let mut collectors = files.as_ref().filter(|_| !told.settings.no_os_perf_data).map(|to| Collectors::start(to));
+        let mut collectors =
+            files.as_ref().filter(|_| !told.settings.no_os_perf_data).map(|to| Collectors::start(to));
         let ready = (self.progress, self.interrupt);
         let outcome = execute(&plan, "sessions".to_owned(), &mut self.here, ready, &mut ());
         let written = collectors.as_mut().map(Collectors::end).unwrap_or_default();
@@ -195,7 +199,9 @@ impl Job<'_> {
         }
         match (record.ending, lost) {
             (Ending::Interrupted, _) => Ok(Ended::Interrupted),
-            (_, Some(lost)) => bail!("{lost}\nhint: what was measured until then is kept; see the server's log"),
+            (_, Some(lost)) => {
+                bail!("{lost}\nhint: what was measured until then is kept; see the server's log")
+            }
             _ => Ok(Ended::Done),
         }
     }
@@ -207,14 +213,17 @@ impl Job<'_> {
 
     /// Do the scripts' lines go to stdout?
     fn speaks(&self) -> bool {
-        !self.args.output.json && (self.asked.conf.is_some() || self.args.words.is_some() || self.args.schemas.is_some())
+        !self.args.output.json
+            && (self.asked.conf.is_some() || self.args.words.is_some() || self.args.schemas.is_some())
     }
 
     fn judge(&self, record: &mut ResultRecord, told: &mut Told, run: Run) -> Result<()> {
         let counted = measured::counted(&run, &self.here);
         let judged = judged::judge(&counted, told);
         record.summary = described(&run);
-        record.summary.extend(measured::figures(&run, 0, &self.here, &judged));
+        let operations = record.summary.get(&FigureName::Iops).cloned();
+        let seen = (&counted, &judged);
+        record.summary.extend(measured::figures(&run, 0, &self.here, seen, operations.as_ref()));
         let mut checks = vec![judged.check()];
         checks.extend(judged::mix(&run, &told.settings));
         checks.extend(self.here.found.checks());
@@ -260,10 +269,13 @@ impl Job<'_> {
         if self.speaks() {
             let seconds = told.counted.first().map_or(0, |counted| counted.whole_seconds());
             match (&told.shown, told.settings.words) {
-                (Some((before, after)), Words::Pgio) => log::pgio_result(told, (before, after), seconds, out)?,
+                (Some((before, after)), Words::Pgio) => {
+                    log::pgio_result(told, (before, after), seconds, out)?
+                }
                 (None, Words::Pgio) => {}
                 _ => {
-                    let mut line = |text: &str| log::line(Kind::Notify, &surroundings::slob_moment(), text, out);
+                    let mut line =
+                        |text: &str| log::line(Kind::Notify, &surroundings::slob_moment(), text, out);
                     line(&format!("Run time {seconds} seconds."))?;
                     if self.files().is_some() {
                         line("Terminating background data collectors.")?;

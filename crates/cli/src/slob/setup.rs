@@ -86,7 +86,11 @@ pub fn load(
                 let below = here.database.disks_below().unwrap_or_default();
                 let disks: Vec<&str> = below.data.iter().map(|(name, _)| name.as_str()).collect();
                 let on = if disks.is_empty() { String::new() } else { format!(" on {}", disks.join(", ")) };
-                writeln!(out, "{loaded} schemas loaded, {reused} were there already{on}: {}", here.database.url)?;
+                writeln!(
+                    out,
+                    "{loaded} schemas loaded, {reused} were there already{on}: {}",
+                    here.database.url
+                )?;
             }
             Ok(Ended::Done)
         }
@@ -103,7 +107,9 @@ pub fn load(
 pub fn drop_all(args: &Drop) -> Result<Ended> {
     let asked = asked::read(&args.place)?;
     if args.place.server.is_some() {
-        bail!(wrong("--server starts a new server, in which there is nothing to drop\nhint: say which database with --db"));
+        bail!(wrong(
+            "--server starts a new server, in which there is nothing to drop\nhint: say which database with --db"
+        ));
     }
     if let Some(file) = args.place.db.as_deref().map_or(Some("slob.db"), |db| db.strip_prefix("sqlite:"))
         && asked.settings.connect.is_none()
@@ -119,7 +125,13 @@ pub fn drop_all(args: &Drop) -> Result<Ended> {
     match dropped.len() {
         0 => writeln!(out, "nothing of fathom's is in {}", here.database.url)?,
         1 => writeln!(out, "dropped slob{} from {}", dropped[0], here.database.url)?,
-        n => writeln!(out, "dropped {n} schemas, slob{} to slob{}, from {}", dropped[0], dropped[n - 1], here.database.url)?,
+        n => writeln!(
+            out,
+            "dropped {n} schemas, slob{} to slob{}, from {}",
+            dropped[0],
+            dropped[n - 1],
+            here.database.url
+        )?,
     }
     here.close()?;
     Ok(Ended::Done)

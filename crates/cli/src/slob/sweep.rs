@@ -27,7 +27,9 @@ pub fn run(args: &Sweep, context: &Context) -> Result<Ended> {
     asked.work(&args.work)?;
     asked.schemas(args.schemas.as_deref())?;
     if args.work.rate.is_some() || args.work.work_loop.is_some() {
-        bail!(wrong("a sweep raises the sessions, each as fast as it can, for a time\nhint: leave --rate and --work-loop out"));
+        bail!(wrong(
+            "a sweep raises the sessions, each as fast as it can, for a time\nhint: leave --rate and --work-loop out"
+        ));
     }
     asked.settings.check().map_err(wrong)?;
     let (interrupt, progress) = (Interrupt::watch(), Progress::new(context.progress));
@@ -52,7 +54,9 @@ fn begin(
         work::take_over(asked, &schemas, here.block())?;
     }
     let settings = work::meant(asked, &args.place, here, args.work.seed)?;
-    if here.is_own() && setup::load(asked, &settings, here, (progress, interrupt), false)? == Ended::Interrupted {
+    if here.is_own()
+        && setup::load(asked, &settings, here, (progress, interrupt), false)? == Ended::Interrupted
+    {
         return Ok(Ended::Interrupted);
     }
     let told = measured::told(asked, here, settings.blocks, warm_up(args));
@@ -165,7 +169,9 @@ impl Points<'_> {
         let judged = judged::judge(counted, &self.told);
         record.summary = described(run);
         record.summary.values_mut().for_each(|figure| figure.run = Some(index));
-        record.summary.extend(measured::figures(run, index, self.here, &judged));
+        let operations = record.summary.get(&FigureName::Iops).cloned();
+        let seen = (counted, &judged);
+        record.summary.extend(measured::figures(run, index, self.here, seen, operations.as_ref()));
         if let (Some(figure), Some(found)) = (record.summary.get_mut(&FigureName::Iops), found) {
             figure.note = Some(match found.ended {
                 SearchEnded::Most => format!("still growing at {most}, the most that were tried"),
@@ -190,7 +196,8 @@ fn calibration(context: &Context, disks: &[String]) -> Option<(i64, ResultRecord
         let stored = store.get(&line.number.to_string(), &alive).ok()?;
         let storages = stored.record.facts.get("storage")?.as_array()?.clone();
         let named = storages.iter().filter_map(|s| s.get("disks")?.as_array()).flatten();
-        let same = named.filter_map(|disk| disk.get("name")?.as_str()).any(|name| disks.iter().any(|d| d == name));
+        let same =
+            named.filter_map(|disk| disk.get("name")?.as_str()).any(|name| disks.iter().any(|d| d == name));
         same.then_some((line.number, stored.record))
     })
 }

@@ -59,7 +59,9 @@ pub fn take_over(asked: &mut Asked, schemas: &[Schema], block: Bytes) -> Result<
                 "slob{} is there and is not fathom's: nothing was set up here\nhint: name another database, or remove it yourself",
                 schema.number
             ),
-            None => bail!("nothing was set up in this database\nhint: fathom slob setup --schemas 4 --scale 80M, with the same --db"),
+            None => bail!(
+                "nothing was set up in this database\nhint: fathom slob setup --schemas 4 --scale 80M, with the same --db"
+            ),
         }
     };
     let run_of = ready.iter().zip(1..).take_while(|(schema, number)| schema.number == *number).count() as u32;

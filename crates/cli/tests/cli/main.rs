@@ -12,4 +12,6 @@ mod place;
 mod second;
 mod signals;
 mod simulated;
+#[cfg(feature = "databases")]
+mod slob;
 mod stores;

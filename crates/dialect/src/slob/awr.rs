@@ -88,14 +88,23 @@ fn head(seen: &Seen, record: &ResultRecord, run: &Run, out: &mut impl Write) -> 
     let (told, when) = (seen.told, When::of(&record.started));
     let memory = told.memory.map_or("unknown".to_owned(), |memory| memory.to_string());
     let cache = told.cache.as_ref().map_or("-".to_owned(), |(name, size)| format!("{name} {size}"));
-    writeln!(out, "fathom {}: lines are named as AWR names them, figures are {}'s own\n", record.version, told.product)?;
+    writeln!(
+        out,
+        "fathom {}: lines are named as AWR names them, figures are {}'s own\n",
+        record.version, told.product
+    )?;
     writeln!(out, "Database       {} ({}), blocks of {} bytes", told.database, told.connect, told.block.0)?;
     writeln!(out, "Host           {}, {} CPUs, memory {memory}", told.host, told.cpus)?;
     writeln!(out, "Cache          {cache}")?;
-    writeln!(out, "Disks          data {}, log {}\n", disks(&told.disks), match told.log_disks.is_empty() {
-        true => "on the same".to_owned(),
-        false => disks(&told.log_disks),
-    })?;
+    writeln!(
+        out,
+        "Disks          data {}, log {}\n",
+        disks(&told.disks),
+        match told.log_disks.is_empty() {
+            true => "on the same".to_owned(),
+            false => disks(&told.log_disks),
+        }
+    )?;
     let begin = run.began_ns + window_begins(run);
     let end = begin + (seen.counted.seconds * 1e9) as u64;
     writeln!(out, "              Snap Id      Snap Time      Sessions")?;
@@ -218,7 +227,15 @@ fn top_events(seen: &Seen, out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "------------------------------ ---------- ---------- ---------- ------ ----------")?;
     if let Some(cpu) = seen.counted.cpu_ns {
         let seconds = cpu as f64 / 1e9;
-        writeln!(out, "{:<30} {:>10} {:>10} {:>10} {:>6}", "DB CPU", "", grouped(seconds, 1), "", share(seconds))?;
+        writeln!(
+            out,
+            "{:<30} {:>10} {:>10} {:>10} {:>6}",
+            "DB CPU",
+            "",
+            grouped(seconds, 1),
+            "",
+            share(seconds)
+        )?;
     }
     for event in waits(seen).iter().filter(|event| event.foreground) {
         writeln!(
@@ -232,7 +249,11 @@ fn top_events(seen: &Seen, out: &mut impl Write) -> io::Result<()> {
             event.class
         )?;
     }
-    writeln!(out, "\nReads and writes with the times of {}; commits with those of the sessions.", disks(&seen.told.disks))?;
+    writeln!(
+        out,
+        "\nReads and writes with the times of {}; commits with those of the sessions.",
+        disks(&seen.told.disks)
+    )?;
     for (verb, latency) in seen.verbs.iter().filter(|(_, latency)| latency.count > 0) {
         let ms = |ns: Option<u64>| ns.map_or("-".to_owned(), |ns| format!("{:.3}", ns as f64 / 1e6));
         writeln!(
@@ -283,7 +304,10 @@ fn statistics(seen: &Seen, out: &mut impl Write) -> io::Result<()> {
         ("physical reads", c.physical),
         ("physical write IO requests", c.write_requests),
         ("physical write bytes", c.written.map(|n| n * block)),
-        ("physical write total bytes", c.written.zip(c.redo_bytes.or(Some(0))).map(|(n, redo)| n * block + redo)),
+        (
+            "physical write total bytes",
+            c.written.zip(c.redo_bytes.or(Some(0))).map(|(n, redo)| n * block + redo),
+        ),
         ("physical writes", c.written),
         ("redo size", c.redo_bytes),
         ("session logical reads", c.logical),
@@ -307,7 +331,7 @@ fn statistics(seen: &Seen, out: &mut impl Write) -> io::Result<()> {
 /// `db_stats.out`: a line for each session with its schema, its time in hundredths of a second, and its processor time here.
 pub fn db_stats(told: &Told, run: &Run, out: &mut impl Write) -> io::Result<()> {
     for worker in &run.workers {
-        let schema = worker.worker / told.settings.threads.max(1) + 1;
+        let schema = worker.worker % told.settings.schemas.max(1) + 1;
         let elapsed = worker.span_ns.1.saturating_sub(worker.span_ns.0) / 10_000_000;
         let cpu = (worker.user_ns + worker.system_ns) / 10_000_000;
         let share = cpu as f64 * 100.0 / elapsed.max(1) as f64;

@@ -85,7 +85,9 @@ fn assignments(text: &str) -> Result<Vec<Assignment>, (usize, Wrong)> {
 }
 
 fn is_name(text: &str) -> bool {
-    text.bytes().enumerate().all(|(at, c)| c == b'_' || c.is_ascii_alphabetic() || at > 0 && c.is_ascii_digit())
+    text.bytes()
+        .enumerate()
+        .all(|(at, c)| c == b'_' || c.is_ascii_alphabetic() || at > 0 && c.is_ascii_digit())
         && !text.is_empty()
 }
 

@@ -80,16 +80,23 @@ impl Demand {
         let weighted: u64 = told
             .disks
             .iter()
-            .filter_map(|disk| super::counted::growth(&run.samples, &format!("disk {disk}"), "weighted_ms", ALL))
+            .filter_map(|disk| {
+                super::counted::growth(&run.samples, &format!("disk {disk}"), "weighted_ms", ALL)
+            })
             .map(|(ms, _)| ms)
             .sum();
-        let ticks = |name: &str| super::counted::growth(&run.samples, "cpu all", name, ALL).map(|(n, _)| n as f64);
+        let ticks =
+            |name: &str| super::counted::growth(&run.samples, "cpu all", name, ALL).map(|(n, _)| n as f64);
         let all: f64 = TICKS[..8].iter().filter_map(|name| ticks(name)).sum();
         let still = ticks("idle").unwrap_or(0.0) + ticks("iowait").unwrap_or(0.0);
         let known = all > 0.0;
         Demand {
             misses: counted.rate(counted.physical),
-            hits: counted.logical.filter(|n| *n > 0).zip(counted.physical).map(|(l, p)| 1.0 - p as f64 / l as f64),
+            hits: counted
+                .logical
+                .filter(|n| *n > 0)
+                .zip(counted.physical)
+                .map(|(l, p)| 1.0 - p as f64 / l as f64),
             written: counted.rate(counted.written),
             log_mbps: counted.rate(counted.redo_bytes).map(|bytes| bytes / MIB as f64),
             syncs: counted.rate(counted.redo_syncs).or(counted.rate(counted.commits)),
@@ -136,11 +143,17 @@ pub fn judge(demand: &Demand, expected_ms: Option<f64>) -> (Whose, String) {
         return (Whose::Storage, says);
     }
     if let Some(steal) = demand.steal.filter(|share| *share > STEAL_FELT) {
-        return (Whose::Host, format!("the host: its hypervisor takes {} of the processors' time", percent(steal)));
+        return (
+            Whose::Host,
+            format!("the host: its hypervisor takes {} of the processors' time", percent(steal)),
+        );
     }
     if let Some(cpu) = demand.cpu.filter(|share| *share > CPU_SHORT) {
-        let says = format!("the host: its processors are {} busy; the storage answers in {}", percent(cpu),
-            read.or(write).map_or("no time worth speaking of".to_owned(), ms));
+        let says = format!(
+            "the host: its processors are {} busy; the storage answers in {}",
+            percent(cpu),
+            read.or(write).map_or("no time worth speaking of".to_owned(), ms)
+        );
         return (Whose::Host, says);
     }
     let slow = |what: &str, found: Option<f64>| {
@@ -148,7 +161,9 @@ pub fn judge(demand: &Demand, expected_ms: Option<f64>) -> (Whose, String) {
             format!("the storage: it answers {what} in {}, with {:.1} outstanding", ms(found), demand.queue)
         })
     };
-    if let Some(says) = slow("reads", read).or_else(|| slow("writes", write)).or_else(|| slow("flushes", demand.flush_ms)) {
+    if let Some(says) =
+        slow("reads", read).or_else(|| slow("writes", write)).or_else(|| slow("flushes", demand.flush_ms))
+    {
         return (Whose::Storage, says);
     }
     let storage = match (read, write) {
@@ -156,7 +171,8 @@ pub fn judge(demand: &Demand, expected_ms: Option<f64>) -> (Whose, String) {
         (None, Some(write)) => format!("its storage answers writes in {}", ms(write)),
         (None, None) => "its storage is asked for next to nothing".to_owned(),
     };
-    let cpu = demand.cpu.map_or(String::new(), |cpu| format!(" and the processors are {} busy", percent(cpu)));
+    let cpu =
+        demand.cpu.map_or(String::new(), |cpu| format!(" and the processors are {} busy", percent(cpu)));
     (Whose::Database, format!("the database, if anything is slow: {storage}{cpu}"))
 }
 
@@ -170,7 +186,11 @@ pub fn write(demand: &Demand, expected_ms: Option<f64>, out: &mut impl Write) ->
     let rate = |value: Option<f64>| value.map(|value| format!("{value:.1}"));
     let time = |value: Option<f64>| value.map(|ms| Nanos((ms * 1e6) as u64).to_string());
     line("misses", rate(d.misses), "blocks a second that were not in the database's cache")?;
-    line("hits", d.hits.map(|share| format!("{:.1} %", share * 100.0)), "of the blocks asked for were in it")?;
+    line(
+        "hits",
+        d.hits.map(|share| format!("{:.1} %", share * 100.0)),
+        "of the blocks asked for were in it",
+    )?;
     line("written", rate(d.written), "blocks a second that the database wrote")?;
     line("log", rate(d.log_mbps), "MiB/s (2^20 bytes) of its log")?;
     line("syncs", rate(d.syncs), "commits or syncs of its log a second")?;
@@ -206,7 +226,11 @@ pub fn jobs(demand: &Demand, directory: &str, out: &mut impl Write) -> io::Resul
     writeln!(out, "the same asked of the disk alone:\n")?;
     writeln!(out, "  fathom calibrate --block-size {block_size}{mix} {directory}")?;
     let what = if mix.is_empty() { " --read random".to_owned() } else { mix };
-    writeln!(out, "  fathom run{what} --block {block_size} --rate {:.0} --time 60s {directory}\n", all.max(1.0))?;
+    writeln!(
+        out,
+        "  fathom run{what} --block {block_size} --rate {:.0} --time 60s {directory}\n",
+        all.max(1.0)
+    )?;
     writeln!(out, "  [global]\n  directory={directory}\n  size=4g\n  ioengine=libaio\n  direct=1")?;
     writeln!(out, "  time_based=1\n  runtime=60\n\n  [data]")?;
     match reads {
@@ -222,7 +246,11 @@ pub fn jobs(demand: &Demand, directory: &str, out: &mut impl Write) -> io::Resul
     writeln!(out, "  bs={block_size}\n  iodepth={}", (d.queue * 2.0).ceil().clamp(1.0, 256.0))?;
     if let Some(syncs) = d.syncs.filter(|syncs| *syncs >= 1.0) {
         let each = d.log_mbps.unwrap_or(0.0) * MIB as f64 / syncs;
-        writeln!(out, "\n  [log]\n  rw=write\n  bs={}\n  fdatasync=1\n  rate_iops=0,{syncs:.0}", block(each))?;
+        writeln!(
+            out,
+            "\n  [log]\n  rw=write\n  bs={}\n  fdatasync=1\n  rate_iops=0,{syncs:.0}",
+            block(each)
+        )?;
     }
     Ok(())
 }

@@ -335,14 +335,19 @@ impl Settings {
         let sessions = u64::from(self.schemas) * u64::from(self.threads);
         if sessions > u64::from(MOST) {
             return Err(wrong(
-                format!("{} schemas with {} threads each are {sessions} sessions, more than {MOST}",
-                    self.schemas, self.threads),
+                format!(
+                    "{} schemas with {} threads each are {sessions} sessions, more than {MOST}",
+                    self.schemas, self.threads
+                ),
                 "SLOB allows so many: take fewer schemas or threads",
             ));
         }
         if self.think.least > self.think.longest {
             return Err(wrong(
-                format!("THINK_TM_MIN {} is longer than THINK_TM_MAX {}", self.think.least, self.think.longest),
+                format!(
+                    "THINK_TM_MIN {} is longer than THINK_TM_MAX {}",
+                    self.think.least, self.think.longest
+                ),
                 "exchange them",
             ));
         }
@@ -371,7 +376,10 @@ impl Settings {
         let reach = u64::from(self.select_touches().max(self.update_touches()));
         if blocks <= 2 * reach {
             return Err(wrong(
-                format!("WORK_UNIT {} does not fit into SCALE {} ({blocks} blocks)", self.work_unit, self.scale),
+                format!(
+                    "WORK_UNIT {} does not fit into SCALE {} ({blocks} blocks)",
+                    self.work_unit, self.scale
+                ),
                 "raise SCALE or lower WORK_UNIT",
             ));
         }
@@ -497,7 +505,7 @@ fn truth(row: &Row, value: &str) -> Result<bool, Wrong> {
 fn choose<T: Copy>(row: &Row, value: &str, known: &[(&str, T)]) -> Result<T, Wrong> {
     let found = known.iter().find(|(word, _)| word.eq_ignore_ascii_case(value));
     let words: Vec<&str> = known.iter().map(|(word, _)| *word).filter(|word| word.len() > 1).collect();
-    found
-        .map(|(_, meaning)| *meaning)
-        .ok_or_else(|| wrong(format!("{}={value} is not known", row.name), format!("one of {}", words.join(", "))))
+    found.map(|(_, meaning)| *meaning).ok_or_else(|| {
+        wrong(format!("{}={value} is not known", row.name), format!("one of {}", words.join(", ")))
+    })
 }

@@ -27,7 +27,8 @@ impl Frame<'_> {
 
     /// Whose samples of that kind there are, in order.
     fn all(&self, kind: &str) -> Vec<&str> {
-        let mut found: Vec<&str> = self.values.keys().map(|(of, _)| *of).filter(|of| of.starts_with(kind)).collect();
+        let mut found: Vec<&str> =
+            self.values.keys().map(|(of, _)| *of).filter(|of| of.starts_with(kind)).collect();
         found.dedup();
         let number = |of: &str| of.rsplit(' ').next().and_then(|n| n.parse::<u32>().ok());
         found.sort_by_key(|of| (number(of), *of));
@@ -103,7 +104,10 @@ pub fn iostat(told: &Told, record: &ResultRecord, run: &Run, out: &mut impl Writ
         let cpu = |kinds: &[&str]| step.percent("cpu all", kinds);
         let (user, nice, steal) = (cpu(&["user"]), cpu(&["nice"]), cpu(&["steal"]));
         let (system, wait, idle) = (cpu(&["system", "irq", "softirq"]), cpu(&["iowait"]), cpu(&["idle"]));
-        writeln!(out, "        {user:>7.2} {nice:>7.2} {system:>7.2} {wait:>7.2} {steal:>7.2} {idle:>7.2}\n")?;
+        writeln!(
+            out,
+            "        {user:>7.2} {nice:>7.2} {system:>7.2} {wait:>7.2} {steal:>7.2} {idle:>7.2}\n"
+        )?;
         writeln!(out, "{DISK_HEAD}")?;
         for disk in step.after.all("iostat ") {
             one_disk(&step, disk, out)?;

@@ -1,10 +1,10 @@
 //! In which order the blocks of a region come. Knows block numbers only.
 
-use fathom_drive::Permutation;
 use super::place::Grid;
 use super::refuse;
 use super::skewed::Skew;
 use super::uniform::below;
+use fathom_drive::Permutation;
 use fathom_record::ExecuteError;
 use fathom_spec::{Begin, Pattern};
 use rand_xoshiro::Xoshiro256Plus;
