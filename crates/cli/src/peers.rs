@@ -1,7 +1,7 @@
 //! The tools whose languages are spoken: one table, asked by name for `fathom NAME …` and for a link of that name.
 
 use crate::args::Command;
-use crate::{Context, dd, dt, orion, status, sysbench};
+use crate::{Context, dd, dt, orion, slob, status, sysbench};
 use fathom_engine::Engine;
 use std::path::Path;
 
@@ -19,6 +19,7 @@ pub const PEERS: &[Peer] = &[
     Peer { name: "sysbench", run: sysbench::run },
     Peer { name: "dd", run: dd::run },
     Peer { name: "dt", run: dt::run },
+    Peer { name: "slob", run: |words, context, _| slob::called(words, context) },
 ];
 
 /// The tool by whose name the program was called, if it was.

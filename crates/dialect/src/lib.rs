@@ -9,8 +9,10 @@
 //! | [`dt`] | dt, the Data Test program |
 //! | [`orion`] | Oracle's ORION |
 //! | [`sysbench`] | sysbench fileio |
+//! | [`slob`] | SLOB and pgio |
 
 pub mod dd;
 pub mod dt;
 pub mod orion;
+pub mod slob;
 pub mod sysbench;

@@ -14,5 +14,7 @@ mod place;
 mod second;
 mod signals;
 mod simulated;
+#[cfg(feature = "databases")]
+mod slob;
 mod stores;
 mod sysbench;
