@@ -38,6 +38,13 @@ pub enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTION")]
         words: Vec<String>,
     },
+    /// Speak sysbench's language, its fileio test: fathom sysbench fileio --file-test-mode=rndrw run; --help tells its options
+    #[command(disable_help_flag = true)]
+    Sysbench {
+        /// sysbench's own words
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "WORD")]
+        words: Vec<String>,
+    },
     /// Copy as coreutils' dd does, and keep what was seen: fathom dd if=FILE of=FILE bs=1M; --help tells its operands
     #[command(disable_help_flag = true)]
     Dd {
@@ -50,13 +57,6 @@ pub enum Command {
     Dt {
         /// dt's own options
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTION")]
-        words: Vec<String>,
-    },
-    /// Speak sysbench's language, its fileio test: fathom sysbench fileio --file-test-mode=rndrw run; --help tells its options
-    #[command(disable_help_flag = true)]
-    Sysbench {
-        /// sysbench's own words
-        #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "WORD")]
         words: Vec<String>,
     },
     /// Is a calibration IN PROGRESS, READY or NOT AVAILABLE

@@ -116,7 +116,7 @@ fn execute(command: &Command, context: &Context, engine: &mut Engine) -> anyhow:
         Command::Run(args) => load::run(args, context, engine),
         Command::Ping(args) => ping::run(args, context, engine),
         // Answered before: a peer's command has its own exit statuses.
-        Command::Orion { .. } | Command::Dd { .. } | Command::Dt { .. } | Command::Sysbench { .. } => {
+        Command::Orion { .. } | Command::Sysbench { .. } | Command::Dd { .. } | Command::Dt { .. } => {
             Ok(Ended::Done)
         }
         Command::Status => records::status(context),

@@ -16,9 +16,9 @@ pub struct Peer {
 /// All of them.
 pub const PEERS: &[Peer] = &[
     Peer { name: "orion", run: |words, context, engine| status(orion::run(words, context, engine)) },
+    Peer { name: "sysbench", run: sysbench::run },
     Peer { name: "dd", run: dd::run },
     Peer { name: "dt", run: dt::run },
-    Peer { name: "sysbench", run: sysbench::run },
 ];
 
 /// The tool by whose name the program was called, if it was.
@@ -31,9 +31,9 @@ pub fn called_as(command: &[String]) -> Option<&'static Peer> {
 pub fn of(command: &Command) -> Option<(&'static Peer, &[String])> {
     match command {
         Command::Orion { words } => Some((named("orion")?, words)),
+        Command::Sysbench { words } => Some((named("sysbench")?, words)),
         Command::Dd { words } => Some((named("dd")?, words)),
         Command::Dt { words } => Some((named("dt")?, words)),
-        Command::Sysbench { words } => Some((named("sysbench")?, words)),
         _ => None,
     }
 }

@@ -4,12 +4,15 @@ use fathom_spec::Content;
 use rand_xoshiro::Xoshiro256Plus;
 use rand_xoshiro::rand_core::{RngCore, SeedableRng};
 
-pub mod crc32;
 pub mod dt;
 pub mod fio;
 mod lanes;
 pub mod sysbench;
 use lanes::Lanes;
+
+/// The CRC-32 of Ethernet, gzip and zlib: sysbench's and dt's.
+static CRC32_ZLIB: crc::Crc<u32, crc::Table<16>> =
+    crc::Crc::<u32, crc::Table<16>>::new(&crc::CRC_32_ISO_HDLC);
 
 /// Makes the bytes of blocks.
 #[derive(Clone, Debug)]

@@ -94,6 +94,8 @@ pub struct Worker<'a, Q: Queue> {
     now_ns: u64,
     restraint: Option<Box<Restraint>>,
     log: Option<LogPen>,
+    /// Does it do anything besides the plain loop? One test where most have nothing.
+    mannered: bool,
 }
 
 /// Faults of one kind: the first of them, and how many.
@@ -138,7 +140,12 @@ impl<'a, Q: Queue> Worker<'a, Q> {
     /// A worker that has done nothing yet.
     pub fn new(mut parts: Parts<'a, Q>) -> Self {
         let depth = parts.depth.max(1);
+        let restraint = Restraint::of(&mut parts.manners);
+        let log = parts.manners.log.take();
         Worker {
+            mannered: restraint.is_some() || log.is_some() || parts.manners.timed_submits,
+            restraint,
+            log,
             free: (0..depth as u32).rev().collect(),
             flight: vec![(NOTHING, 0); depth],
             batch: Vec::with_capacity(depth),
@@ -154,8 +161,6 @@ impl<'a, Q: Queue> Worker<'a, Q> {
             span_ns: (u64::MAX, 0),
             most: 0,
             now_ns: 0,
-            restraint: Restraint::of(&mut parts.manners),
-            log: parts.manners.log.take(),
             parts,
         }
     }
@@ -186,7 +191,7 @@ impl<'a, Q: Queue> Worker<'a, Q> {
         self.batch.clear();
         if self.ended.is_none() {
             allowed.room = self.parts.batch.min(self.depth.saturating_sub(self.outstanding()));
-            if self.restraint.is_some() {
+            if self.mannered {
                 allowed = self.restrained(now, allowed.room);
             }
             let fill = match allowed.room {
@@ -284,17 +289,21 @@ impl<'a, Q: Queue> Worker<'a, Q> {
         self.parts.recorder.submitted(outstanding, self.batch.len());
         self.parts.published.outstanding.store(outstanding as u64, Relaxed);
         self.parts.queue.push(&self.tags, &self.batch);
-        if self.parts.manners.timed_submits {
-            self.hand_over(stamp);
-        }
-        if let Some(restraint) = &mut self.restraint {
-            restraint.started(self.batch.len());
+        if self.mannered {
+            self.pushed(stamp);
         }
     }
 
-    /// Hands over what was pushed, without waiting, and notes how long that took.
+    /// Tells whoever holds the worker back; where it is asked for, hands over what was pushed, without waiting, and notes
+    /// how long that took.
     #[cold]
-    fn hand_over(&mut self, stamp: u64) {
+    fn pushed(&mut self, stamp: u64) {
+        if let Some(restraint) = &mut self.restraint {
+            restraint.started(self.batch.len());
+        }
+        if !self.parts.manners.timed_submits {
+            return;
+        }
         self.parts.queue.enter(0, 0);
         let now = self.parts.queue.now();
         let counted = self.parts.recorder.counts_at(now);
@@ -317,7 +326,7 @@ impl<'a, Q: Queue> Worker<'a, Q> {
             }
             self.check(&operation, tag, result);
         }
-        if self.log.is_some() || self.restraint.is_some() {
+        if self.mannered {
             self.tell(now);
         }
         if let Some(content) = &mut self.parts.content {

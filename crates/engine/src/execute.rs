@@ -6,12 +6,11 @@ use crate::files::OpenTarget;
 use crate::guard::Permits;
 use crate::logs::Logs;
 use crate::queues::{self, Wanted};
-use crate::sampler::HostSampler;
 use crate::source::{self, Geometry};
 use crate::{Caught, Lent, copy, manners, open, simulated, tasks, verifying};
 use fathom_drive::{
-    Begin, Clock, Job, Manners, Metronome, Outcome, Pace, Parts, Perform, Queue, Recorder, Seat, Worker,
-    conduct, run,
+    Begin, Clock, HostSampler, Job, Manners, Metronome, Outcome, Pace, Parts, Perform, Queue, Recorder, Seat,
+    Worker, conduct, run,
 };
 use fathom_host::Roots;
 use fathom_record::{Control, Event, Execute, ExecuteError, Run};

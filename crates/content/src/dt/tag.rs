@@ -1,7 +1,7 @@
 //! dt's block tag, version 1: 152 bytes at the head of a block, the last four of them the CRC-32 of the whole block.
 
+use crate::CRC32_ZLIB;
 use crate::Damage;
-use crate::crc32::crc32;
 use fathom_spec::BlockTag;
 
 /// Bytes of a tag.
@@ -63,7 +63,7 @@ pub fn write(
         (128, number as u32),
     ];
     words.iter().for_each(|(at, word)| put(block, *at, &word.to_le_bytes()));
-    let sum = crc32(block);
+    let sum = CRC32_ZLIB.checksum(block);
     put(block, CRC, &sum.to_le_bytes());
 }
 
@@ -82,7 +82,7 @@ pub fn sound(block: &[u8]) -> bool {
     }
     let mut copy = block.to_vec();
     copy[CRC..CRC + 4].fill(0);
-    crc32(&copy) == word(block, CRC)
+    CRC32_ZLIB.checksum(&copy) == word(block, CRC)
 }
 
 /// Does a sound tag belong at this place, to this file and to this pass?

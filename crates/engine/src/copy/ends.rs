@@ -38,10 +38,10 @@ impl End {
     /// Waits until the end is ready; `false` when the run is told to stop meanwhile.
     fn ready(&self, wanted: PollFlags, steering: &Steering) -> bool {
         let Ok(fd) = self.fd() else { return true };
+        if !self.waits {
+            return true;
+        }
         loop {
-            if !self.waits {
-                return true;
-            }
             match poll(&mut [PollFd::new(fd, wanted)], Some(&LOOK_UP)) {
                 Ok(0) | Err(Errno::INTR) => {}
                 // What cannot be waited for says so when it is used.
