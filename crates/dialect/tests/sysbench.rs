@@ -125,7 +125,7 @@ fn syncs_are_where_the_options_put_them() {
     );
     let none = plan("--file-fsync-freq=0 --file-fsync-end=off", Mode::RandomWrite);
     assert_eq!((blocks(&none).sync.len(), none.streams[0].after_last.len()), (0, 0));
-    let reads = plan("", Mode::RandomRead);
+    let reads = plan("--file-test-mode=rndrd", Mode::RandomRead);
     assert_eq!((blocks(&reads).sync.len(), reads.streams[0].after_last.len()), (0, 0));
     let mapped = plan("--file-io-mode=mmap --file-fsync-mode=fdatasync", Mode::RandomWrite);
     assert_eq!(mapped.streams[0].after_last, [SyncKind::Msync]);
