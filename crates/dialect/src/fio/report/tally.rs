@@ -212,9 +212,20 @@ impl Tally {
                     "context_switches" => self.switches += sample.value,
                     "major_faults" => self.page_faults.0 += sample.value,
                     "minor_faults" => self.page_faults.1 += sample.value,
-                    _ => {}
+                    name => self.take_batches(name, sample.value),
                 }
             }
+        }
+    }
+
+    /// Counters `submitted_4`, `completed_more`.
+    fn take_batches(&mut self, name: &str, count: u64) {
+        let Some((kind, class)) = name.split_once('_') else { return };
+        let class = ["0", "4", "8", "16", "32", "64", "more"].iter().position(|known| *known == class);
+        match (kind, class) {
+            ("submitted", Some(at)) => self.submitted[at] += count,
+            ("completed", Some(at)) => self.completed[at] += count,
+            _ => {}
         }
     }
 
