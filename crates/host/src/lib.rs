@@ -28,6 +28,7 @@ pub mod link;
 pub mod lock;
 pub mod machine;
 pub mod mounts;
+pub mod page_cache;
 pub mod roots;
 pub mod scratch;
 pub mod signature;
