@@ -138,10 +138,16 @@ pub fn geometry(
         Extent::Percent(percent) => (total as f64 * percent / 100.0) as u64,
         Extent::Whole => left,
     };
-    let grows = matches!(blocks.pattern, fathom_spec::Pattern::Sequential(fathom_spec::Begin::Append));
+    let appends = matches!(blocks.pattern, fathom_spec::Pattern::Sequential(fathom_spec::Begin::Append));
+    // Files that are made empty have no end yet.
+    let made_empty = |id: &fathom_spec::TargetId| {
+        let target = plan.targets.get(id.0 as usize);
+        matches!(target, Some(Target::Path(PathTarget { create: Some(Bytes(0)), .. })))
+    };
+    let grows = appends || members(space).iter().all(made_empty);
     // A log grows from where it ends now.
     let start = match blocks.region.0 {
-        Extent::Bytes(Bytes(0)) if grows => total.next_multiple_of(logical_block.max(1)),
+        Extent::Bytes(Bytes(0)) if appends => total.next_multiple_of(logical_block.max(1)),
         place => settle(place, 0),
     };
     let length = settle(blocks.region.1, total.saturating_sub(start));
@@ -160,7 +166,8 @@ pub fn geometry(
             hint: "use a larger target, a smaller --size or a smaller --block-size".to_owned(),
         });
     }
-    if logical_block > 1 && !blocks.sizes.least().0.is_multiple_of(logical_block) {
+    // A shared course follows its own arithmetic: what the kernel refuses of it is a fault of the run.
+    if blocks.shared.is_none() && logical_block > 1 && !blocks.sizes.least().0.is_multiple_of(logical_block) {
         return Err(ExecuteError::Plan {
             what: format!(
                 "blocks of {} cannot be read past the page cache: the device's logical block is {}",

@@ -119,7 +119,7 @@ impl MmapQueue {
         let index = operation.target as usize;
         match operation.verb {
             Verb::Read | Verb::Write => self.copy(index, operation, tag),
-            Verb::Sync => self.durable(index, self.sync, 0, self.mappings[index].length),
+            Verb::Sync => self.durable(index, operation.sync_kind(self.sync), 0, self.mappings[index].length),
             Verb::Trim => psync::answer(psync::discard(&self.targets[index], operation)),
             Verb::Commit => match self.copy(index, operation, tag) {
                 written if written as u32 != operation.length => written,
