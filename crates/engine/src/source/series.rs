@@ -65,7 +65,9 @@ impl Series {
     pub fn fits(blocks: &Blocks) -> bool {
         let order =
             matches!(blocks.pattern, Pattern::Sequential(Begin::First) | Pattern::Uniform { once: false });
-        order && matches!(blocks.sizes, Sizes::One(_)) && !matches!(blocks.mix, Mix::Random { .. } | Mix::TrimWrite)
+        order
+            && matches!(blocks.sizes, Sizes::One(_))
+            && !matches!(blocks.mix, Mix::Random { .. } | Mix::TrimWrite)
     }
 
     /// The course that a stream's blocks describe. `stop.operations` is the number of all workers together, syncs
