@@ -5,6 +5,8 @@
 //!
 //! | module | tool |
 //! |---|---|
+//! | [`fio`] | fio |
 //! | [`orion`] | Oracle's ORION |
 
+pub mod fio;
 pub mod orion;
