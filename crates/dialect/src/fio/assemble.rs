@@ -28,7 +28,7 @@ pub struct Typed {
     pub at: Place,
     /// Everything said for it or before it in `[global]`, by option.
     pub values: Arc<BTreeMap<OptionId, Given>>,
-    /// What its own section says, in order: canonical names and values.
+    /// What its own section says, in order: canonical names and values; bare flags are not told, as in fio 3.33.
     pub own: Vec<(&'static str, String)>,
     /// It is the first of a job file that is not the first: it waits for all before it.
     pub begins_file: bool,
@@ -41,7 +41,7 @@ pub struct Typed {
 pub struct Assembled {
     /// In order.
     pub jobs: Vec<Typed>,
-    /// Canonical names and values of the defaults, in order; `None`: there were none.
+    /// Canonical names and values of the defaults, in order, without bare flags; `None`: there were none.
     pub globals: Option<Vec<(&'static str, String)>>,
 }
 
@@ -125,7 +125,7 @@ impl Maker<'_> {
         for setting in settings {
             match one(setting, layer.base, &engine, in_job) {
                 Ok(Some((id, given))) => {
-                    said.push((all()[id].name, given.text.clone().unwrap_or_default()));
+                    said.extend(given.text.clone().map(|text| (all()[id].name, text)));
                     values.insert(id, given);
                 }
                 Ok(None) => {}
@@ -222,12 +222,11 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn aliases_are_told_by_their_canonical_name_and_flags_are_empty() {
+    fn aliases_are_told_by_their_canonical_name_and_bare_flags_not_at_all() {
         let done = jobs("[a]\nblocksize=4k\nreadwrite=randread\nstonewall\nbs=8k\n").unwrap();
         let own: Vec<&str> = done.jobs[0].own.iter().map(|(name, _)| *name).collect();
-        assert_eq!(own, ["bs", "rw", "stonewall"]);
+        assert_eq!(own, ["bs", "rw"]);
         assert_eq!(done.jobs[0].own[0].1, "8k");
-        assert_eq!(done.jobs[0].own[2].1, "");
     }
 
     #[test]

@@ -224,7 +224,10 @@ impl<'a> Reader<'a> {
                 self.troubles.push(Trouble::at(&at, "name needs a value", "say --name=JOB"));
                 return;
             };
-            self.line.sections.push(Section { name: value, at, settings: Vec::new() });
+            // fio shows the name among the options of a job of the command line.
+            let named = Setting { name: name.to_owned(), value: Some(value.clone()), at: at.clone() };
+            let settings = if value == "global" { Vec::new() } else { vec![named] };
+            self.line.sections.push(Section { name: value, at, settings });
             return;
         }
         if name == "ioengine" {
@@ -408,7 +411,7 @@ mod tests {
         assert_eq!(settings(&line.globals), ["bs=8k", "ioengine=null"]);
         assert_eq!(line.files, ["a.fio"]);
         assert_eq!(line.sections.len(), 2);
-        assert_eq!(settings(&line.sections[0].settings), ["size=1m", "stonewall=-"]);
+        assert_eq!(settings(&line.sections[0].settings), ["name=q", "size=1m", "stonewall=-"]);
         assert_eq!(line.sections[1].name, "r");
     }
 

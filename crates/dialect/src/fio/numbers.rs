@@ -81,7 +81,7 @@ pub fn amount(text: &str, base: KbBase) -> Option<Amount> {
 pub fn time(text: &str, unit: TimeUnit) -> Option<Nanos> {
     let text = text.trim();
     let nanos = if text.starts_with('(') {
-        evaluate(text, &|word| timed(word, TimeUnit::Micros))?
+        evaluate(text, &|word| Some(timed(word, TimeUnit::Micros)? / 1e3))? * 1e3
     } else {
         let digits = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(text.len());
         // 1m30s: parts after the first are added.
