@@ -79,7 +79,9 @@ fn attempt(
     seat: &Seat,
     maker: &mut Option<WorkerMaker>,
 ) -> std::io::Result<Perform> {
-    let arena = Arena::new(wanted.depth as usize, wanted.size_most)?;
+    let (count, size) = (wanted.depth as usize, wanted.size_most);
+    let arena = if wanted.options.huge_pages { Arena::huge(count, size)? } else { Arena::new(count, size)? };
+    let pages = if arena.is_huge() { ", buffers in huge pages" } else { "" };
     let view = ArenaView::of(&arena);
     let filling = || Filling::wanted(&wanted.content, wanted.writes, view, wanted.seed);
     let syncs = (wanted.commit, wanted.sync);
@@ -92,13 +94,13 @@ fn attempt(
             let wishes = Wishes { depth, writes, commit, sync, options };
             let queue = UringQueue::new(targets.clone(), arena, clock, wishes)?;
             queue.notes().iter().for_each(|note| seat.note(note.clone()));
-            seat.queue(queue.description());
+            seat.queue(queue.description() + pages);
             take().on(queue, filling())
         }
         QueueKind::Libaio => {
             let queue = AioQueue::new(targets.clone(), arena, clock, syncs, wanted.options)?;
             queue.notes().iter().for_each(|note| seat.note(note.clone()));
-            seat.queue("libaio".to_owned());
+            seat.queue(format!("libaio{pages}"));
             take().on(queue, filling())
         }
         QueueKind::Mmap => {
@@ -106,7 +108,7 @@ fn attempt(
             if targets.iter().any(OpenTarget::is_direct) {
                 seat.note("mmap goes through the page cache, although direct I/O was asked for".to_owned());
             }
-            seat.queue("mmap".to_owned());
+            seat.queue(format!("mmap{pages}"));
             take().on(queue, filling())
         }
         kind => {
@@ -116,7 +118,7 @@ fn attempt(
                     | (if options.no_wait { libc::RWF_NOWAIT } else { 0 })
             };
             let flags = vectored.then(|| flags(wanted.options));
-            seat.queue(name(kind).to_owned());
+            seat.queue(format!("{}{pages}", name(kind)));
             take().on(PsyncQueue::new(targets.clone(), arena, clock, syncs.0, syncs.1, flags), filling())
         }
     })

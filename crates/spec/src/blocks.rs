@@ -304,6 +304,9 @@ pub struct QueueOptions {
     pub unregistered: bool,
     /// Fail rather than block (RWF_NOWAIT).
     pub no_wait: bool,
+    /// Buffers in huge pages where the system holds free ones.
+    #[serde(default)]
+    pub huge_pages: bool,
 }
 
 /// What an operation does.
