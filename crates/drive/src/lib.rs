@@ -9,6 +9,7 @@
 //! | `serial` | the serial loop: one thing at a time |
 //! | `worker` | the batch loop |
 //! | `conduct` | the coordinating thread |
+//! | `used` | what a worker used, as samples
 //! | `sim` | a simulated device on a virtual clock |
 
 mod clock;
@@ -19,12 +20,13 @@ mod seam;
 mod serial;
 pub mod sim;
 mod sys;
+mod used;
 mod worker;
 
 pub use clock::Clock;
 pub use conduct::*;
 pub use pace::{Metronome, Pace, unit};
-pub use recorder::{Frame, Outbox, Published, Recorder, empty_interval};
+pub use recorder::{BATCH_CLASSES, Frame, Outbox, Published, Recorder, empty_interval};
 pub use seam::*;
 pub use serial::{Act, Serial, SerialParts, Trouble, run_serial};
 pub use worker::*;

@@ -254,6 +254,7 @@ impl<'a, Q: Queue> Worker<'a, Q> {
     fn account(&mut self, now: u64) {
         let counted = self.parts.recorder.counts_at(now);
         self.span_ns.1 = now;
+        self.parts.recorder.took(self.done.len());
         for i in 0..self.done.len() {
             let Completion { tag, result } = self.done[i];
             let (operation, submitted) = self.flight[tag as usize];

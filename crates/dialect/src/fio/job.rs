@@ -266,6 +266,8 @@ pub struct Conditions {
     pub split: bool,
     /// Scheduler of the disks.
     pub scheduler: Option<String>,
+    /// Buffers in huge pages where there are free ones.
+    pub huge_pages: bool,
     /// Drop the files from the page cache first.
     pub invalidate: bool,
 }

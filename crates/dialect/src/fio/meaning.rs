@@ -396,8 +396,9 @@ fn syncing(look: &Look) -> Result<Syncing, Trouble> {
 }
 
 fn conditions(look: &Look) -> Result<Conditions, Trouble> {
-    if !matches!(look.word("mem", "malloc").0, "malloc" | "mmap") {
-        return Err(look.wrong("mem", "buffers are anonymous memory", "say malloc or leave it out"));
+    let memory = look.word("mem", "malloc").0;
+    if memory == "cudamalloc" {
+        return Err(look.wrong("mem", "buffers are main memory", "say malloc or leave it out"));
     }
     let mask = look.count("cpumask").map(|mask| (0..64).filter(|cpu| mask >> cpu & 1 == 1).collect());
     let list = match look.text("cpus_allowed") {
@@ -409,6 +410,7 @@ fn conditions(look: &Look) -> Result<Conditions, Trouble> {
     Ok(Conditions {
         cpus: list,
         split: look.word("cpus_allowed_policy", "shared").0 == "split",
+        huge_pages: matches!(memory, "shmhuge" | "mmaphuge"),
         scheduler: look.text("ioscheduler").map(str::to_owned),
         invalidate: look.switch("invalidate", true) && !look.switch("pre_read", false),
     })

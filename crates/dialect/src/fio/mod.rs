@@ -1,4 +1,4 @@
-//! fio's language: job files and command lines in, a plan out.
+//! fio's language: job files and command lines in, a plan out; what was seen in, fio's reports out.
 //!
 //! | module | holds |
 //! |---|---|
@@ -10,6 +10,8 @@
 //! | [`assemble`] | defaults handed down, names looked up |
 //! | [`job`], [`meaning`], [`pattern`] | what a job means |
 //! | [`territory`], [`streams`], [`plan`](mod@plan) | where it works, what it does, and the plan of all jobs |
+//! | [`report`] | what fio prints, and its log files |
+//! | [`import`] | reads fio's JSON into a record |
 //! | [`help`], [`doc`] | `--cmdhelp`, `--enghelp`, `--showcmd`; `docs/dialect/fio.md` |
 //! | [`place`] | where something was said, and what is wrong with it |
 
@@ -18,6 +20,7 @@ pub mod commandline;
 pub mod doc;
 pub mod expression;
 pub mod help;
+pub mod import;
 pub mod job;
 pub mod jobfile;
 pub mod meaning;
@@ -26,6 +29,7 @@ pub mod options;
 pub mod pattern;
 pub mod place;
 pub mod plan;
+pub mod report;
 pub mod streams;
 pub mod territory;
 pub mod values;

@@ -115,6 +115,7 @@ fn blocks(job: &Job, ground: &Ground) -> Result<Blocks, Trouble> {
             submit_poll: job.engine.submit_poll,
             unregistered: false,
             no_wait: job.engine.no_wait,
+            huge_pages: job.place.huge_pages,
         },
         shared: None,
     })
