@@ -2,6 +2,7 @@
 
 pub mod args;
 mod calibrate;
+mod fio;
 mod keep;
 mod load;
 mod orion;
@@ -110,7 +111,7 @@ fn execute(command: &Command, context: &Context, engine: &mut Engine) -> anyhow:
         Command::Run(args) => load::run(args, context, engine),
         Command::Ping(args) => ping::run(args, context, engine),
         // Answered before: a peer's command has its own exit statuses.
-        Command::Orion { .. } => Ok(Ended::Done),
+        Command::Orion { .. } | Command::Fio { .. } => Ok(Ended::Done),
         Command::Status => records::status(context),
         Command::History(args) => records::history(args, context),
         Command::Show(args) => records::show(args, context),

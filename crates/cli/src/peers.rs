@@ -1,7 +1,7 @@
 //! The tools whose languages are spoken: one table, asked by name for `fathom NAME …` and for a link of that name.
 
 use crate::args::Command;
-use crate::{Context, orion, status};
+use crate::{Context, fio, orion, status};
 use fathom_engine::Engine;
 use std::path::Path;
 
@@ -14,8 +14,10 @@ pub struct Peer {
 }
 
 /// All of them.
-pub const PEERS: &[Peer] =
-    &[Peer { name: "orion", run: |words, context, engine| status(orion::run(words, context, engine)) }];
+pub const PEERS: &[Peer] = &[
+    Peer { name: "orion", run: |words, context, engine| status(orion::run(words, context, engine)) },
+    Peer { name: "fio", run: fio::run },
+];
 
 /// The tool by whose name the program was called, if it was.
 pub fn called_as(command: &[String]) -> Option<&'static Peer> {
@@ -27,6 +29,7 @@ pub fn called_as(command: &[String]) -> Option<&'static Peer> {
 pub fn of(command: &Command) -> Option<(&'static Peer, &[String])> {
     match command {
         Command::Orion { words } => Some((named("orion")?, words)),
+        Command::Fio { words } => Some((named("fio")?, words)),
         _ => None,
     }
 }

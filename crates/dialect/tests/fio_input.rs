@@ -11,7 +11,9 @@ const NOTHING: Facts = Facts { look: &|_| None, chance: 77 };
 fn around() -> Surroundings<'static> {
     Surroundings {
         variable: &|_| None,
-        include: &|name| if name == "self" { Ok("include self\n[x]\n".to_owned()) } else { Err("none".to_owned()) },
+        include: &|name| {
+            if name == "self" { Ok("include self\n[x]\n".to_owned()) } else { Err("none".to_owned()) }
+        },
         page_size: 4096,
         memory_mebibytes: 24_064,
         cpus: 2,
@@ -115,7 +117,10 @@ fn directions_and_orders() {
     // Two blocks, then over the rest of the zone and the gap: 0 1, 5 6, 10 11 as fio does it.
     let zoned = "zonemode=strided\nzonesize=8k\nzonerange=16k\nzoneskip=4k";
     assert_eq!(told(zoned).1, Pattern::Strided { step: 0, run: 2, skip: 12_288 });
-    assert_eq!(told("zonemode=strided\nzonesize=8k\nzoneskip=8k").1, Pattern::Strided { step: 0, run: 2, skip: 8192 });
+    assert_eq!(
+        told("zonemode=strided\nzonesize=8k\nzoneskip=8k").1,
+        Pattern::Strided { step: 0, run: 2, skip: 8192 }
+    );
     assert_eq!(told("rw=write\nfile_append=1").1, Pattern::Sequential(Begin::Append));
 }
 
@@ -125,9 +130,13 @@ fn sizes_of_blocks() {
     let b = Bytes;
     assert_eq!(sizes("bs=16k"), Sizes::One(b(16384)));
     assert_eq!(sizes("bs=4k,64k\nrw=write"), Sizes::One(b(65536)));
-    assert_eq!(sizes("bs=4k,8k\nrw=randrw"), Sizes::Split(vec![(Verb::Read, b(4096), 100), (Verb::Write, b(8192), 100)]));
+    assert_eq!(
+        sizes("bs=4k,8k\nrw=randrw"),
+        Sizes::Split(vec![(Verb::Read, b(4096), 100), (Verb::Write, b(8192), 100)])
+    );
     assert_eq!(sizes("bsrange=4k-64k"), Sizes::Range(b(4096), b(65536)));
-    let half = Sizes::Split(vec![(Verb::Read, b(4096), 50), (Verb::Read, b(1024), 25), (Verb::Read, b(32768), 25)]);
+    let half =
+        Sizes::Split(vec![(Verb::Read, b(4096), 50), (Verb::Read, b(1024), 25), (Verb::Read, b(32768), 25)]);
     assert_eq!(sizes("bssplit=4k/50:1k/:32k/"), half);
     let apart = sizes("rw=rw\nbssplit=2k/50:4k/50,4k/90:8k/10");
     let part = |verb, size, weight| (verb, b(size), weight);
@@ -151,7 +160,10 @@ fn pace_depth_and_end() {
     assert_eq!(arrival("rate_iops=100"), Arrival::Open(vec![evenly(Verb::Read, Rate::Operations(100.0))]));
     let both = vec![evenly(Verb::Read, Rate::Bytes(1048576.0)), evenly(Verb::Write, Rate::Bytes(524288.0))];
     assert_eq!(arrival("rw=randrw\nrate=1m,512k"), Arrival::Open(both));
-    assert_eq!(arrival("rw=randrw\nrate_iops=,50,"), Arrival::Open(vec![evenly(Verb::Write, Rate::Operations(50.0))]));
+    assert_eq!(
+        arrival("rw=randrw\nrate_iops=,50,"),
+        Arrival::Open(vec![evenly(Verb::Write, Rate::Operations(50.0))])
+    );
     let poisson = Timetable { verb: Verb::Read, rate: Rate::Operations(9.0), spacing: Spacing::Poisson };
     assert_eq!(arrival("rate_iops=9\nrate_process=poisson"), Arrival::Open(vec![poisson]));
     let think = Think { wait: Nanos(10_000_000), spin: Nanos(2_000), every: 8 };
@@ -172,7 +184,10 @@ fn pace_depth_and_end() {
     assert_eq!(stream("startdelay=2").start.delay, seconds(2));
     let drawn = stream("startdelay=1-5").start.delay;
     assert!((seconds(1)..seconds(5)).contains(&drawn));
-    assert_eq!(stream("gtod_reduce=1").keep, Keep { submit: false, service: false, response: false, log: None });
+    assert_eq!(
+        stream("gtod_reduce=1").keep,
+        Keep { submit: false, service: false, response: false, log: None }
+    );
 }
 
 #[test]
@@ -185,15 +200,25 @@ fn data_syncs_and_verification() {
     let kinds: Vec<(u64, SyncKind)> = rules.iter().map(|rule| (rule.every, rule.kind)).collect();
     assert_eq!(kinds, [(4, SyncKind::Fsync), (8, SyncKind::Fdatasync), (16, SyncKind::Range)]);
     assert_eq!(stream("rw=write\nend_fsync=1").after_last, [SyncKind::Fsync]);
-    let checked = blocks("rw=write\nverify=crc32c\nverify_backlog=64\nverify_async=2\nverify_fatal=1").verify.unwrap();
-    assert_eq!((checked.backlog, checked.checkers, checked.then_read_pass, checked.fatal), (Some((64, 64)), 2, true, true));
+    let checked =
+        blocks("rw=write\nverify=crc32c\nverify_backlog=64\nverify_async=2\nverify_fatal=1").verify.unwrap();
+    assert_eq!(
+        (checked.backlog, checked.checkers, checked.then_read_pass, checked.fatal),
+        (Some((64, 64)), 2, true, true)
+    );
     assert!(!blocks("rw=write\nverify=md5\ndo_verify=0").verify.unwrap().then_read_pass);
     assert!(!blocks("rw=read\nverify=md5").verify.unwrap().then_read_pass);
     assert_eq!(blocks("rw=write\nverify=null").verify, None);
-    assert_eq!(blocks("rw=write\nverify=pattern\nverify_pattern=\"ab\"").content, Content::Pattern(b"ab".to_vec()));
+    assert_eq!(
+        blocks("rw=write\nverify=pattern\nverify_pattern=\"ab\"").content,
+        Content::Pattern(b"ab".to_vec())
+    );
     let planned = planned("[a]\nsize=1m\nrw=write\ndirect=1\nsync=dsync\n");
     let Target::Path(path) = &planned.plan.targets[0] else { panic!() };
-    assert_eq!((path.durability, path.create, path.access), (Durability::Data, Some(Bytes(1 << 20)), Access::Write));
+    assert_eq!(
+        (path.durability, path.create, path.access),
+        (Durability::Data, Some(Bytes(1 << 20)), Access::Write)
+    );
 }
 
 #[test]
@@ -215,7 +240,9 @@ fn clones_share_named_files_and_have_made_up_ones_of_their_own() {
     assert_eq!(planned("[a]\nsize=1m\nnumjobs=3\nfilename=f\n").plan.targets.len(), 1);
     assert_eq!(planned("[a]\nsize=1m\nnumjobs=3\n").plan.targets.len(), 3);
     let picked = planned("[a]\nsize=1m\nnrfiles=4\nfile_service_type=random\n");
-    assert!(matches!(&picked.plan.spaces[0], Space::Picked { over, by: Pattern::Uniform { once: false } } if over.len() == 4));
+    assert!(
+        matches!(&picked.plan.spaces[0], Space::Picked { over, by: Pattern::Uniform { once: false } } if over.len() == 4)
+    );
     let one_after_the_other = planned("[a]\nsize=1m\nfilename=x:y\nfile_service_type=sequential\n");
     assert!(matches!(&one_after_the_other.plan.spaces[0], Space::Concat(over) if over.len() == 2));
     let shifted = planned("[a]\nsize=1m\nnumjobs=2\nfilename=f\noffset_increment=1m\n");
@@ -259,9 +286,11 @@ fn conflicts_are_told_with_a_place() {
 
 #[test]
 fn five_thousand_sections_are_read_in_no_time() {
-    let mut text = "[global]\nbs=4k\nioengine=libaio\niodepth=16\ndirect=1\nruntime=60\ntime_based\n".to_owned();
+    let mut text =
+        "[global]\nbs=4k\nioengine=libaio\niodepth=16\ndirect=1\nruntime=60\ntime_based\n".to_owned();
     for number in 0..5000 {
-        text += &format!("[job{number}]\nrw=randread\nfilename=/dev/disk{number}\nsize=1g\nstonewall\nbs=8k\n");
+        text +=
+            &format!("[job{number}]\nrw=randread\nfilename=/dev/disk{number}\nsize=1g\nstonewall\nbs=8k\n");
     }
     let began = Instant::now();
     let read = jobs(&text).unwrap();
@@ -277,8 +306,33 @@ fn five_thousand_sections_are_read_in_no_time() {
 fn word() -> impl Strategy<Value = String> {
     let names = fio::options::all().iter().map(|option| option.name.to_owned()).collect::<Vec<_>>();
     let values = [
-        "1", "0", "4k", "50%", "(1+2)", "((((", "${X}", "$ncpus*2", "a,b,c", "1-2", "zipf:1.2", "randread:8", "\"x", "0xff",
-        "-1", "99999999999999999999", "1e308", "self", ":", "/", "9p", "1d", "[", "]", "\u{e9}\u{4e16}", "=", "1:2:3",
+        "1",
+        "0",
+        "4k",
+        "50%",
+        "(1+2)",
+        "((((",
+        "${X}",
+        "$ncpus*2",
+        "a,b,c",
+        "1-2",
+        "zipf:1.2",
+        "randread:8",
+        "\"x",
+        "0xff",
+        "-1",
+        "99999999999999999999",
+        "1e308",
+        "self",
+        ":",
+        "/",
+        "9p",
+        "1d",
+        "[",
+        "]",
+        "\u{e9}\u{4e16}",
+        "=",
+        "1:2:3",
     ];
     prop_oneof![
         proptest::sample::select(names),
@@ -323,7 +377,9 @@ fn answered(text: &str) {
             assert!(!trouble.render().is_empty());
         }),
         Ok(jobs) => {
-            if jobs.iter().map(|job| u64::from(job.start.clones) * u64::from(job.files.count)).sum::<u64>() < 5000 {
+            if jobs.iter().map(|job| u64::from(job.start.clones) * u64::from(job.files.count)).sum::<u64>()
+                < 5000
+            {
                 if let Err(trouble) = plan(&jobs, &NOTHING) {
                     assert!(!trouble.render().is_empty());
                 }

@@ -18,7 +18,11 @@ pub fn page() -> String {
     ];
     for (state, title, reason) in titles {
         let options: Vec<&FioOption> = all().iter().filter(|option| option.state == state).collect();
-        let _ = write!(page, "\n### {title} ({})\n\n| option | takes | what it says | {reason} |\n|---|---|---|---|\n", options.len());
+        let _ = write!(
+            page,
+            "\n### {title} ({})\n\n| option | takes | what it says | {reason} |\n|---|---|---|---|\n",
+            options.len()
+        );
         options.iter().for_each(|option| row(option, &mut page));
     }
     page
@@ -32,7 +36,9 @@ fn engines(page: &mut String) {
     for (name, why) in OTHER_ENGINES {
         let _ = writeln!(page, "| `{name}` | refused: {why} |");
     }
-    page.push_str("\n## Options\n\nA refused option whose value asks for nothing (`atomic=0`) is accepted.\n");
+    page.push_str(
+        "\n## Options\n\nA refused option whose value asks for nothing (`atomic=0`) is accepted.\n",
+    );
 }
 
 fn row(option: &FioOption, page: &mut String) {

@@ -22,7 +22,10 @@ fn line(option: &FioOption, out: &mut impl Write) -> io::Result<()> {
 
 /// `--cmdhelp=NAME`. `false`: there is none.
 pub fn command(name: &str, out: &mut impl Write) -> io::Result<bool> {
-    match all().iter().find(|option| option.engines.is_empty() && (option.name == name || option.alias == Some(name))) {
+    match all()
+        .iter()
+        .find(|option| option.engines.is_empty() && (option.name == name || option.alias == Some(name)))
+    {
         Some(option) => details(option, out).map(|()| true),
         None => Ok(false),
     }
@@ -208,7 +211,10 @@ mod tests {
     #[test]
     fn one_option_is_told_in_full() {
         let bs = text(|out| command("blocksize", out).map(|_| ()));
-        assert!(bs.starts_with("                  bs: Bytes of an I/O\n               alias: blocksize\n"), "{bs}");
+        assert!(
+            bs.starts_with("                  bs: Bytes of an I/O\n               alias: blocksize\n"),
+            "{bs}"
+        );
         assert!(bs.contains("             default: 4096\n               range: min=1, max=-1\n"), "{bs}");
         let rw = text(|out| command("rw", out).map(|_| ()));
         assert!(rw.contains("        valid values: read\n                    : write\n"), "{rw}");
@@ -227,7 +233,8 @@ mod tests {
 
     #[test]
     fn a_job_file_becomes_a_command_line() {
-        let file = "[global]\nbs=4k ; x\n[a]\nstonewall\ndescription=b c\n[global]\nrw=read\n[b]\nnumjobs = 2\n";
+        let file =
+            "[global]\nbs=4k ; x\n[a]\nstonewall\ndescription=b c\n[global]\nrw=read\n[b]\nnumjobs = 2\n";
         let sections = jobfile::parse("t", file, &around()).unwrap();
         assert_eq!(
             text(|out| show_command(&sections, &[], out)),

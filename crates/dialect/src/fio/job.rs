@@ -40,6 +40,8 @@ pub struct Job {
     pub sync: Syncing,
     /// Where and under which conditions it runs.
     pub place: Conditions,
+    /// Asked to be a thread, which all jobs are here.
+    pub thread: bool,
     /// What is reported of it.
     pub report: Reporting,
 }
@@ -333,7 +335,9 @@ impl Look<'_> {
     pub(crate) fn small(&self, name: &str, default: u32) -> Result<u32, Trouble> {
         match self.count(name) {
             None => Ok(default),
-            Some(number) => u32::try_from(number).map_err(|_| self.wrong(name, "that is too many", "say fewer")),
+            Some(number) => {
+                u32::try_from(number).map_err(|_| self.wrong(name, "that is too many", "say fewer"))
+            }
         }
     }
     pub(crate) fn word(&self, name: &str, default: &'static str) -> (&'static str, Option<String>) {
@@ -369,7 +373,9 @@ impl Look<'_> {
     }
     pub(crate) fn three(&self, name: &str) -> [Option<u64>; 3] {
         match self.value(name) {
-            Some(Value::Integers(values)) => values.map(|value| value.and_then(|number| u64::try_from(number).ok())),
+            Some(Value::Integers(values)) => {
+                values.map(|value| value.and_then(|number| u64::try_from(number).ok()))
+            }
             _ => [None; 3],
         }
     }

@@ -27,6 +27,7 @@ pub fn meant(typed: &Typed) -> Result<Job, Trouble> {
         data: data(&look, &direction)?,
         sync: syncing(&look)?,
         place: conditions(&look)?,
+        thread: look.switch("thread", false),
         report: reporting(&look)?,
         engine,
         direction,
@@ -136,7 +137,9 @@ fn area(look: &Look) -> Result<Area, Trouble> {
         _ => None,
     };
     let zones = match look.word("zonemode", "none").0 {
-        "zbd" => return Err(look.wrong("zonemode", "zoned devices are not supported", "say none or strided")),
+        "zbd" => {
+            return Err(look.wrong("zonemode", "zoned devices are not supported", "say none or strided"));
+        }
         "strided" => {
             let size = look.bytes("zonesize")?;
             if size == 0 {
@@ -206,7 +209,11 @@ fn read_percent(look: &Look) -> u8 {
         (Some(reads), None) => reads,
         (None, Some(writes)) => 100 - writes,
         (Some(reads), Some(writes)) => {
-            if look.place("rwmixwrite").span.start > look.place("rwmixread").span.start { 100 - writes } else { reads }
+            if look.place("rwmixwrite").span.start > look.place("rwmixread").span.start {
+                100 - writes
+            } else {
+                reads
+            }
         }
     };
     percent.clamp(0, 100) as u8
@@ -263,10 +270,14 @@ fn weights(part: &str, look: &Look) -> Result<Vec<(u64, u8)>, String> {
     let mut said: Vec<(u64, Option<u64>)> = Vec::new();
     for one in part.split(':').filter(|one| !one.trim().is_empty()) {
         let (size, percent) = one.split_once('/').unwrap_or((one, ""));
-        let size = numbers::bytes(size, look.base()).filter(|size| *size > 0).ok_or(format!("{size:?} is no size"))?;
+        let size = numbers::bytes(size, look.base())
+            .filter(|size| *size > 0)
+            .ok_or(format!("{size:?} is no size"))?;
         let percent = match percent.trim() {
             "" => None,
-            text => Some(text.parse::<u64>().ok().filter(|p| *p <= 100).ok_or(format!("{text:?} is no percentage"))?),
+            text => Some(
+                text.parse::<u64>().ok().filter(|p| *p <= 100).ok_or(format!("{text:?} is no percentage"))?,
+            ),
         };
         said.push((size, percent));
     }
@@ -312,7 +323,11 @@ fn pacing(look: &Look) -> Result<Pacing, Trouble> {
     Ok(Pacing {
         depth,
         low: small("iodepth_low")?,
-        batch: (small("iodepth_batch")?, small("iodepth_batch_complete_min")?, small("iodepth_batch_complete_max")?),
+        batch: (
+            small("iodepth_batch")?,
+            small("iodepth_batch_complete_min")?,
+            small("iodepth_batch_complete_max")?,
+        ),
         rate: positive("rate"),
         rate_iops: positive("rate_iops"),
         poisson: look.word("rate_process", "linear").0 == "poisson",
@@ -350,7 +365,11 @@ fn data(look: &Look, direction: &Direction) -> Result<Data, Trouble> {
     }
     let verify_pattern = bytes("verify_pattern")?;
     if verify == Some("pattern") && verify_pattern.is_none() {
-        return Err(look.wrong("verify", "a pattern is to be checked and none is said", "say verify_pattern=0xdeadbeef"));
+        return Err(look.wrong(
+            "verify",
+            "a pattern is to be checked and none is said",
+            "say verify_pattern=0xdeadbeef",
+        ));
     }
     let backlog = look.count("verify_backlog").filter(|every| *every > 0);
     Ok(Data {
@@ -363,7 +382,8 @@ fn data(look: &Look, direction: &Direction) -> Result<Data, Trouble> {
         do_verify: look.switch("do_verify", true),
         verify_only: look.switch("verify_only", false),
         fatal: look.switch("verify_fatal", false),
-        backlog: backlog.map(|every| (every, look.count("verify_backlog_batch").filter(|b| *b > 0).unwrap_or(every))),
+        backlog: backlog
+            .map(|every| (every, look.count("verify_backlog_batch").filter(|b| *b > 0).unwrap_or(every))),
         checkers: look.small("verify_async", 0)?,
     })
 }
@@ -374,10 +394,15 @@ fn syncing(look: &Look) -> Result<Syncing, Trouble> {
         None => None,
         Some(text) => {
             let (words, every) = text.rsplit_once(':').unwrap_or((text, ""));
-            let known = words.split(',').all(|word| matches!(word.trim(), "wait_before" | "write" | "wait_after"));
+            let known =
+                words.split(',').all(|word| matches!(word.trim(), "wait_before" | "write" | "wait_after"));
             let every = numbers::bytes(every, look.base()).filter(|every| *every > 0 && known);
             let hint = "say sync_file_range=wait_before,write:8";
-            Some(every.ok_or_else(|| look.wrong("sync_file_range", "it says not what, or not how often", hint))?)
+            Some(
+                every.ok_or_else(|| {
+                    look.wrong("sync_file_range", "it says not what, or not how often", hint)
+                })?,
+            )
         }
     };
     let open = match look.word("sync", "none").0 {
@@ -440,7 +465,10 @@ fn reporting(look: &Look) -> Result<Reporting, Trouble> {
             list.sort_by(f64::total_cmp);
             list
         }
-        _ => vec![1.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95, 99.99],
+        _ => vec![
+            1.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95,
+            99.99,
+        ],
     };
     if !matches!(look.word("unit_base", "0").0, "0" | "8") {
         return Err(look.wrong("unit_base", "reports are in bytes", "say 8 or leave it out"));

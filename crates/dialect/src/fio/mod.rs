@@ -10,6 +10,7 @@
 //! | [`assemble`] | defaults handed down, names looked up |
 //! | [`job`], [`meaning`], [`pattern`] | what a job means |
 //! | [`territory`], [`streams`], [`plan`](mod@plan) | where it works, what it does, and the plan of all jobs |
+//! | [`reported`](mod@reported) | what a report must know of each clone |
 //! | [`report`] | what fio prints, and its log files |
 //! | [`import`] | reads fio's JSON into a record |
 //! | [`help`], [`doc`] | `--cmdhelp`, `--enghelp`, `--showcmd`; `docs/dialect/fio.md` |
@@ -30,6 +31,7 @@ pub mod pattern;
 pub mod place;
 pub mod plan;
 pub mod report;
+pub mod reported;
 pub mod streams;
 pub mod territory;
 pub mod values;
@@ -41,4 +43,5 @@ pub use jobfile::{Section, Setting, Surroundings};
 pub use meaning::meant;
 pub use place::{Place, Source, Trouble};
 pub use plan::{Member, Planned, plan};
+pub use reported::reported;
 pub use territory::{Facts, FileFacts, FileNeed};

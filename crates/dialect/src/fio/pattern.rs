@@ -3,7 +3,10 @@
 /// The bytes of a pattern, or what is wrong with it and what to do.
 pub fn bytes(text: &str) -> Result<Vec<u8>, (String, String)> {
     let wrong = |what: String| {
-        Err((what, "say 0x and hexadecimal digits, \"text\" in quotes, a number, or several of them".to_owned()))
+        Err((
+            what,
+            "say 0x and hexadecimal digits, \"text\" in quotes, a number, or several of them".to_owned(),
+        ))
     };
     let mut bytes = Vec::new();
     let mut rest = text.trim();
@@ -27,7 +30,8 @@ pub fn bytes(text: &str) -> Result<Vec<u8>, (String, String)> {
             rest = &behind[digits..];
         } else {
             let signed = usize::from(rest.starts_with(['-', '+']));
-            let length = rest[signed..].find(|c: char| !c.is_ascii_digit()).map_or(rest.len(), |at| at + signed);
+            let length =
+                rest[signed..].find(|c: char| !c.is_ascii_digit()).map_or(rest.len(), |at| at + signed);
             let Ok(number) = rest[..length].parse::<i32>() else {
                 let shown: String = rest.chars().take(20).collect();
                 return wrong(format!("{shown:?} is no pattern"));

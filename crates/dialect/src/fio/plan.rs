@@ -35,7 +35,8 @@ pub struct Planned {
 
 /// Makes a plan of jobs.
 pub fn plan(jobs: &[Job], facts: &Facts) -> Result<Planned, Trouble> {
-    let seed = jobs.first().map_or(0, |job| if job.direction.repeat { job.direction.seed } else { facts.chance });
+    let seed =
+        jobs.first().map_or(0, |job| if job.direction.repeat { job.direction.seed } else { facts.chance });
     let mut maker = Maker {
         plan: Plan::new(seed),
         members: Vec::new(),
@@ -187,13 +188,19 @@ impl Maker<'_> {
             let job = &self.jobs[member.job];
             match job.stop.takes_down {
                 None => {}
-                Some("group") => self.plan.streams[member.stream.0 as usize].stop.takes_down = Some(member.group),
+                Some("group") => {
+                    self.plan.streams[member.stream.0 as usize].stop.takes_down = Some(member.group)
+                }
                 Some(_) if one_group => {
                     self.plan.streams[member.stream.0 as usize].stop.takes_down = Some(member.group);
                 }
                 Some(what) => {
                     let what = format!("{}: exit_what={what} reaches beyond a group", job.name);
-                    return Err(Trouble::at(&job.at, what, "say exit_what=group, or put all jobs into one group"));
+                    return Err(Trouble::at(
+                        &job.at,
+                        what,
+                        "say exit_what=group, or put all jobs into one group",
+                    ));
                 }
             }
         }

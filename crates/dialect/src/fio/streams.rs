@@ -161,7 +161,11 @@ fn distribution(job: &Job) -> Result<Pattern, Trouble> {
             return Err(wrong(job, "a distribution has its usual centre", "leave the second number out"));
         }
         value.ok_or_else(|| {
-            wrong(job, format!("random_distribution={word}:{rest} is not possible"), "say zipf:1.2, pareto:0.2 or normal:20")
+            wrong(
+                job,
+                format!("random_distribution={word}:{rest} is not possible"),
+                "say zipf:1.2, pareto:0.2 or normal:20",
+            )
         })
     };
     match *word {
@@ -169,7 +173,11 @@ fn distribution(job: &Job) -> Result<Pattern, Trouble> {
         "zipf" => {
             let theta = number(0.0, 100.0)?;
             // At 1 the sum that the law rests on has another form; fio refuses it.
-            if theta == 1.0 { Err(wrong(job, "zipf theta must be different than 1.0", "say 0.99 or 1.01")) } else { Ok(Pattern::Zipf(theta)) }
+            if theta == 1.0 {
+                Err(wrong(job, "zipf theta must be different than 1.0", "say 0.99 or 1.01"))
+            } else {
+                Ok(Pattern::Zipf(theta))
+            }
         }
         "pareto" => Ok(Pattern::Pareto(number(f64::MIN_POSITIVE, 0.999_999)?)),
         "normal" => Ok(Pattern::Normal(number(f64::MIN_POSITIVE, 100.0)?)),
@@ -226,7 +234,11 @@ fn mix(job: &Job) -> Result<Mix, Trouble> {
             100 => Mix::Only(Verb::Read),
             read_percent => Mix::Random { read_percent },
         }),
-        _ => Err(wrong(job, "pairs of a trim and a write are not supported", "say rw=trim, then rw=write in a job with stonewall")),
+        _ => Err(wrong(
+            job,
+            "pairs of a trim and a write are not supported",
+            "say rw=trim, then rw=write in a job with stonewall",
+        )),
     }
 }
 
@@ -237,7 +249,11 @@ fn sizes(job: &Job) -> Result<Sizes, Trouble> {
     let same = all.iter().all(|range| *range == all[0]);
     if verbs.iter().all(|verb| split(verb).is_empty()) && same {
         let (least, most) = all[0];
-        return Ok(if least == most { Sizes::One(Bytes(least)) } else { Sizes::Range(Bytes(least), Bytes(most)) });
+        return Ok(if least == most {
+            Sizes::One(Bytes(least))
+        } else {
+            Sizes::Range(Bytes(least), Bytes(most))
+        });
     }
     let mut parts = Vec::new();
     for (verb, (least, most)) in verbs.iter().zip(all) {
@@ -248,7 +264,9 @@ fn sizes(job: &Job) -> Result<Sizes, Trouble> {
                 return Err(wrong(job, "ranges of sizes that differ by direction are not supported", hint));
             }
             weights => {
-                parts.extend(weights.iter().filter(|w| w.1 > 0).map(|(size, weight)| (*verb, Bytes(*size), *weight)));
+                parts.extend(
+                    weights.iter().filter(|w| w.1 > 0).map(|(size, weight)| (*verb, Bytes(*size), *weight)),
+                );
             }
         }
     }
@@ -257,11 +275,8 @@ fn sizes(job: &Job) -> Result<Sizes, Trouble> {
 
 fn syncs(job: &Job) -> Vec<SyncRule> {
     let sync = &job.sync;
-    let rules = [
-        (sync.fsync, SyncKind::Fsync),
-        (sync.fdatasync, SyncKind::Fdatasync),
-        (sync.range, SyncKind::Range),
-    ];
+    let rules =
+        [(sync.fsync, SyncKind::Fsync), (sync.fdatasync, SyncKind::Fdatasync), (sync.range, SyncKind::Range)];
     let rule = |(every, kind): (Option<u64>, SyncKind)| {
         Some(SyncRule { every: every?, of: Verb::Write, kind, all_targets_in_turn: false })
     };
@@ -270,7 +285,8 @@ fn syncs(job: &Job) -> Vec<SyncRule> {
 
 fn content(job: &Job) -> Content {
     let data = &job.data;
-    let random = Content::Random { compress_percent: data.compress_percent, dedupe_percent: data.dedupe_percent };
+    let random =
+        Content::Random { compress_percent: data.compress_percent, dedupe_percent: data.dedupe_percent };
     match data.verify {
         Some("pattern") => Content::Pattern(data.verify_pattern.clone().unwrap_or_default()),
         Some("null") | None => match &data.pattern {
@@ -364,7 +380,9 @@ fn arrival(job: &Job) -> Result<Arrival, Trouble> {
         (true, None) => Ok(Arrival::Closed { think: None }),
         (true, Some((wait, spin, every))) => Ok(Arrival::Closed { think: Some(Think { wait, spin, every }) }),
         (false, None) => Ok(Arrival::Open(tables)),
-        (false, Some(_)) => Err(wrong(job, "a rate and thinktime at once are not supported", "say one of them")),
+        (false, Some(_)) => {
+            Err(wrong(job, "a rate and thinktime at once are not supported", "say one of them"))
+        }
     }
 }
 

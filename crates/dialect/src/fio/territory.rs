@@ -99,7 +99,10 @@ pub fn territory(job: &Job, clone: u32, facts: &Facts) -> Result<Territory, Trou
         _ => smallest,
     };
     if each.unwrap_or(real) == 0 {
-        return Err(wrong("you need to specify size=".to_owned(), "say size=1g, or name a file that is there"));
+        return Err(wrong(
+            "you need to specify size=".to_owned(),
+            "say size=1g, or name a file that is there",
+        ));
     }
     let offset = offset(job, clone, real);
     let length = length(job, offset, real, each)?;
@@ -218,7 +221,10 @@ mod tests {
         let m = 1 << 20;
         assert_eq!(told("size=1m", 0), (vec![file("a.0.0", m)], 0, m, m));
         assert_eq!(told("size=1m\noffset=512k", 0), (vec![file("a.0.0", m + m / 2)], m / 2, m, m));
-        assert_eq!(told("size=1m\noffset=512k\nfilesize=1m", 0), (vec![file("a.0.0", m)], m / 2, m / 2, m / 2));
+        assert_eq!(
+            told("size=1m\noffset=512k\nfilesize=1m", 0),
+            (vec![file("a.0.0", m)], m / 2, m / 2, m / 2)
+        );
         assert_eq!(told("size=1m\nbs=3k", 0).3, 341 * 3072);
         assert_eq!(told("size=1m\nio_size=50%", 0).3, m / 2);
         assert_eq!(told("size=1m\nfilesize=4m", 0), (vec![file("a.0.0", 4 * m)], 0, 4 * m, m));
@@ -241,7 +247,10 @@ mod tests {
         assert_eq!(names("size=1m\ndirectory=/p:/q", 1), ["/q/a.1.0"]);
         assert_eq!(names("size=1m\ndirectory=/p:/q\nfilename=x:y", 1), ["/p/x", "/p/y"]);
         assert_eq!(names("size=1m\nfilename=x\\:y", 0), ["x:y"]);
-        assert_eq!(names("size=1m\nnrfiles=2\nfilename_format=z/$jobname.$jobnum.$filenum", 3), ["z/a.3.0", "z/a.3.1"]);
+        assert_eq!(
+            names("size=1m\nnrfiles=2\nfilename_format=z/$jobname.$jobnum.$filenum", 3),
+            ["z/a.3.0", "z/a.3.1"]
+        );
     }
 
     #[test]
