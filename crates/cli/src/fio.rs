@@ -30,9 +30,14 @@ pub fn run(words: &[String], context: &Context, engine: &mut Engine) -> u8 {
             let mut session = Session { general, jobs, global, began: fathom_drive::Clock::start() };
             match session.run(context, engine) {
                 Ok(status) => status,
+                Err(error) if crate::broken_pipe(&error) => 0,
                 Err(error) => {
-                    let text = error.to_string();
-                    eprintln!("fio: {}", text.replace("--write-consent", "FATHOM_WRITE_CONSENT"));
+                    let text = error.to_string().replace("say --write-consent ", "set FATHOM_WRITE_CONSENT=");
+                    let text = text.replace("--write-consent", "FATHOM_WRITE_CONSENT");
+                    match text.starts_with("error: ") {
+                        true => eprintln!("{text}"),
+                        false => eprintln!("fio: {text}"),
+                    }
                     1
                 }
             }
@@ -77,7 +82,7 @@ impl Session {
         {
             bail!("{note}\nhint: --warnings-fatal makes this an error");
         }
-        ground::permit(engine);
+        ground::permit(&planned, engine);
         let mut laid_out = Vec::new();
         let mut say = |name: &str, files: u64, bytes: u64| -> Result<()> {
             if normal_wanted {

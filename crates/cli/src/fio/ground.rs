@@ -24,10 +24,17 @@ pub fn look(path: &str) -> Option<FileFacts> {
     Some(FileFacts { bytes: bytes.unwrap_or(0), device: true })
 }
 
-/// What the user has said may be written.
-pub fn permit(engine: &mut Engine) {
+/// What may be written: regular files that a job names, as in fio, unless somebody uses them; block devices that hold
+/// something only with the user's word.
+pub fn permit(planned: &Planned, engine: &mut Engine) {
     let mut permits = Permits::new(Policy::WhenHolding);
     surroundings::write_consents().into_iter().for_each(|name| permits.add_consent(name));
+    let mut done = HashSet::new();
+    for file in planned.members.iter().flat_map(|member| &member.files) {
+        if !file.device && done.insert(&file.path) {
+            permits.add_consent(&file.path);
+        }
+    }
     engine.permits = permits;
 }
 
