@@ -515,7 +515,8 @@ mod tests {
             .map(|seed| {
                 let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
                 let mut uniform = move || {
-                    state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                    state =
+                        state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
                     (state >> 11) as f64 / (1u64 << 53) as f64
                 };
                 // Twelve uniform numbers make one that is nearly normal.

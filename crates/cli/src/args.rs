@@ -45,6 +45,13 @@ pub enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTION")]
         words: Vec<String>,
     },
+    /// Speak sysbench's language, its fileio test: fathom sysbench fileio --file-test-mode=rndrw run; --help tells its options
+    #[command(disable_help_flag = true)]
+    Sysbench {
+        /// sysbench's own words
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "WORD")]
+        words: Vec<String>,
+    },
     /// Is a calibration IN PROGRESS, READY or NOT AVAILABLE
     Status,
     /// List the runs that were kept

@@ -12,6 +12,7 @@ mod ping;
 mod preflight;
 mod records;
 mod surroundings;
+mod sysbench;
 mod targets;
 mod watch;
 
@@ -34,6 +35,9 @@ pub enum Ended {
     /// The user interrupted it: 130.
     Interrupted,
 }
+
+/// The exit status after SIGINT.
+const INTERRUPTED: u8 = 130;
 
 /// What every command knows of its surroundings.
 #[derive(Debug)]
@@ -78,7 +82,7 @@ fn status(outcome: anyhow::Result<Ended>) -> u8 {
         Ok(Ended::Done) => 0,
         Ok(Ended::Failed) => 1,
         Ok(Ended::Unbelievable) => 3,
-        Ok(Ended::Interrupted) => 130,
+        Ok(Ended::Interrupted) => INTERRUPTED,
         Err(error) if broken_pipe(&error) => 0,
         Err(error) => {
             eprintln!("error: {error:#}");
@@ -111,7 +115,7 @@ fn execute(command: &Command, context: &Context, engine: &mut Engine) -> anyhow:
         Command::Run(args) => load::run(args, context, engine),
         Command::Ping(args) => ping::run(args, context, engine),
         // Answered before: a peer's command has its own exit statuses.
-        Command::Orion { .. } | Command::Fio { .. } => Ok(Ended::Done),
+        Command::Orion { .. } | Command::Fio { .. } | Command::Sysbench { .. } => Ok(Ended::Done),
         Command::Status => records::status(context),
         Command::History(args) => records::history(args, context),
         Command::Show(args) => records::show(args, context),

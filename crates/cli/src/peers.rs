@@ -1,7 +1,7 @@
 //! The tools whose languages are spoken: one table, asked by name for `fathom NAME …` and for a link of that name.
 
 use crate::args::Command;
-use crate::{Context, fio, orion, status};
+use crate::{Context, fio, orion, status, sysbench};
 use fathom_engine::Engine;
 use std::path::Path;
 
@@ -17,6 +17,7 @@ pub struct Peer {
 pub const PEERS: &[Peer] = &[
     Peer { name: "orion", run: |words, context, engine| status(orion::run(words, context, engine)) },
     Peer { name: "fio", run: fio::run },
+    Peer { name: "sysbench", run: sysbench::run },
 ];
 
 /// The tool by whose name the program was called, if it was.
@@ -30,6 +31,7 @@ pub fn of(command: &Command) -> Option<(&'static Peer, &[String])> {
     match command {
         Command::Orion { words } => Some((named("orion")?, words)),
         Command::Fio { words } => Some((named("fio")?, words)),
+        Command::Sysbench { words } => Some((named("sysbench")?, words)),
         _ => None,
     }
 }

@@ -95,6 +95,11 @@ pub fn write_consents() -> Vec<String> {
     names.split(',').map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned).collect()
 }
 
+/// Seconds since 1970: a seed that is another one each time.
+pub fn seconds() -> u32 {
+    jiff::Timestamp::now().as_second() as u32
+}
+
 /// A flag that SIGINT and SIGTERM raise. A second signal ends the program at once, as it would without fathom.
 #[derive(Clone, Debug)]
 pub struct Interrupt(Arc<AtomicBool>);

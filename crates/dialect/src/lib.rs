@@ -7,6 +7,8 @@
 //! |---|---|
 //! | [`fio`] | fio |
 //! | [`orion`] | Oracle's ORION |
+//! | [`sysbench`] | sysbench fileio |
 
 pub mod fio;
 pub mod orion;
+pub mod sysbench;

@@ -121,6 +121,13 @@ fn directions_and_orders() {
         told("zonemode=strided\nzonesize=8k\nzoneskip=8k").1,
         Pattern::Strided { step: 0, run: 2, skip: 8192 }
     );
+    let runs = |same| Pattern::Runs { of: Box::new(Pattern::Uniform { once: true }), run: 8, same };
+    assert_eq!(told("rw=randread:8").1, runs(false));
+    assert_eq!(told("rw=randread:8\nrw_sequencer=identical").1, runs(true));
+    let partly = Pattern::Partly { of: Box::new(Pattern::Uniform { once: true }), percent: 30 };
+    assert_eq!(told("rw=randread\npercentage_random=30").1, partly);
+    assert_eq!(told("rw=trimwrite").0, Mix::TrimWrite);
+    assert_eq!(stream("rw=trimwrite").stop.bytes, Some(Bytes(2 << 20)));
     assert_eq!(told("rw=write\nfile_append=1").1, Pattern::Sequential(Begin::Append));
 }
 
@@ -209,6 +216,9 @@ fn data_syncs_and_verification() {
     assert!(!blocks("rw=write\nverify=md5\ndo_verify=0").verify.unwrap().then_read_pass);
     assert!(!blocks("rw=read\nverify=md5").verify.unwrap().then_read_pass);
     assert_eq!(blocks("rw=write\nverify=null").verify, None);
+    let header = Content::FioHeader { hash: 5, interval: 512, swap: 64, pattern: vec![1] };
+    let said = "rw=write\nverify=crc32c\nverify_interval=512\nverify_offset=64\nverify_pattern=1";
+    assert_eq!(blocks(said).content, header);
     assert_eq!(
         blocks("rw=write\nverify=pattern\nverify_pattern=\"ab\"").content,
         Content::Pattern(b"ab".to_vec())
@@ -262,7 +272,10 @@ fn clones_share_named_files_and_have_made_up_ones_of_their_own() {
 fn serial_engines_are_other_work() {
     assert_eq!(stream("ioengine=cpuio\ncpuload=50\nruntime=1").work, Work::Compute { share: 0.5 });
     let made = stream("ioengine=filecreate\nnrfiles=5\nfilesize=4k").work;
-    assert_eq!(made, Work::Files { verbs: vec![Verb::Create], count: 5, size: Bytes(4096) });
+    let Work::Files(files) = made else { panic!("{made:?}") };
+    assert_eq!((files.verbs, files.count, files.size), (vec![Verb::Create], 5, Bytes(4096)));
+    assert_eq!((files.under.as_str(), files.prefix.as_str()), (".", "a."));
+    assert!(wrong("[a]\nsize=1m\nioengine=filestat\nfilename=x\n").contains("files named as fio names them"));
 }
 
 #[test]

@@ -8,12 +8,16 @@
 //! | `recorder` | what a worker keeps |
 //! | `serial` | the serial loop: one thing at a time |
 //! | `worker` | the batch loop |
+//! | `manners` | what some workers do besides: think, hold a latency, keep in step |
+//! | `log` | a line for each operation, without waiting |
 //! | `conduct` | the coordinating thread |
 //! | `used` | what a worker used, as samples
 //! | `sim` | a simulated device on a virtual clock |
 
 mod clock;
 mod conduct;
+mod log;
+mod manners;
 mod pace;
 mod recorder;
 mod seam;
@@ -25,6 +29,8 @@ mod worker;
 
 pub use clock::Clock;
 pub use conduct::*;
+pub use log::{LogBlock, LogEntry, LogPen};
+pub use manners::{Flow, FlowShare, Hold, Manners};
 pub use pace::{Metronome, Pace, unit};
 pub use recorder::{BATCH_CLASSES, Frame, Outbox, Published, Recorder, empty_interval};
 pub use seam::*;

@@ -235,6 +235,14 @@ impl Recorder {
         }
     }
 
+    /// Notes how long the call took that handed an operation over.
+    pub fn handed_over(&mut self, operation: &Operation, took_ns: u64) {
+        let cell = operation.cell as usize & (CELLS - 1);
+        if let Some(latency) = &mut self.interval.cells[cell].1.submit {
+            latency.add(took_ns);
+        }
+    }
+
     /// Counts one operation that failed or moved too little.
     pub fn failed(&mut self, operation: &Operation, result: i32) {
         let cell = operation.cell as usize & (CELLS - 1);

@@ -1,7 +1,7 @@
 //! Who may be written to. A target becomes [`Writable`] only here, and only when it is fathom's own scratch file
 //! or nobody uses it and the user consented.
 
-use fathom_host::{HoldingKind, Holdings, Roots, inspect, resolve};
+use fathom_host::{Closeness, HoldingKind, Holdings, OpenFiles, Roots, inspect_among, resolve};
 use fathom_record::ExecuteError;
 use std::path::{Path, PathBuf};
 
@@ -39,7 +39,9 @@ impl Permits {
 
     /// Has the user consented to writing here?
     pub fn consented(&self, path: &Path) -> bool {
-        self.consents.iter().any(|name| same_place(name, path))
+        // As it stands first: following the links of hundreds of names takes long.
+        self.consents.iter().any(|name| Path::new(name) == path)
+            || self.consents.iter().any(|name| same_place(name, path))
     }
 }
 
@@ -77,6 +79,16 @@ fn in_use(kind: HoldingKind) -> bool {
 
 /// Makes a target writable, or says why not and what to do.
 pub fn allow(roots: &Roots, path: &Path, permits: &Permits) -> Result<Writable, ExecuteError> {
+    allow_among(roots, path, permits, &OpenFiles::read(roots))
+}
+
+/// The same for one of many targets: what other processes have open was looked at just before.
+pub fn allow_among(
+    roots: &Roots,
+    path: &Path,
+    permits: &Permits,
+    open: &OpenFiles,
+) -> Result<Writable, ExecuteError> {
     let allowed = Writable { path: path.to_owned() };
     if permits.scratch.iter().any(|own| own == path) {
         return Ok(allowed);
@@ -86,7 +98,9 @@ pub fn allow(roots: &Roots, path: &Path, permits: &Permits) -> Result<Writable, 
     }
     let refuse = |what: String, hint: String| Err(ExecuteError::Target { what, hint });
     let name = path.display();
-    let holdings = inspect(roots, path).map_err(|error| ExecuteError::Target {
+    // What a file holds is asked only where it decides.
+    let closeness = if permits.consented(path) { Closeness::Use } else { Closeness::Whole };
+    let holdings = inspect_among(roots, path, open, closeness).map_err(|error| ExecuteError::Target {
         what: format!("cannot see what {name} holds: {error}"),
         hint: "only a target that could be looked at is written to; try as root, or measure with --read-only"
             .to_owned(),

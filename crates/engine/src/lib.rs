@@ -7,14 +7,19 @@
 //! | `execute` | runs a plan on files and devices |
 //! | `simulated` | runs a plan on simulated devices |
 //! | `source` | which operation comes next |
+//! | `manners` | what workers do besides: think, sync at the end, keep in step |
 //! | `queues`, `sys`, `null` | how it is asked of the kernel |
-//! | `content` | what bytes are written |
+//! | `content`, `verifying` | what bytes are written, and whether they are what is read |
+//! | `tasks` | what is done one act at a time: files, CPU time |
+//! | [`logs`] | a line for each operation |
 //! | `sampler` | other people's counters while a run goes on |
 
 mod content;
 mod execute;
 mod files;
 pub mod guard;
+pub mod logs;
+mod manners;
 mod null;
 mod open;
 mod queues;
@@ -22,6 +27,8 @@ mod sampler;
 mod simulated;
 mod source;
 mod sys;
+mod tasks;
+mod verifying;
 
 pub use execute::{Engine, allowed_cpus};
 pub use guard::{Permits, Policy};

@@ -1,7 +1,7 @@
 //! Chooses how I/O is asked of the kernel, and falls back where that cannot be had: every fallback is an event of
 //! the record.
 
-use crate::content::Filling;
+use crate::content::{Checks, Filling};
 use crate::execute::WorkerMaker;
 use crate::files::OpenTarget;
 use crate::null::NullQueue;
@@ -25,6 +25,8 @@ pub(crate) struct Wanted {
     pub size_most: usize,
     pub writes: bool,
     pub content: Content,
+    /// How what was read is checked, if it is.
+    pub checks: Option<Checks>,
     pub seed: u64,
 }
 
@@ -83,7 +85,8 @@ fn attempt(
     let arena = if wanted.options.huge_pages { Arena::huge(count, size)? } else { Arena::new(count, size)? };
     let pages = if arena.is_huge() { ", buffers in huge pages" } else { "" };
     let view = ArenaView::of(&arena);
-    let filling = || Filling::wanted(&wanted.content, wanted.writes, view, wanted.seed);
+    let filling =
+        || Filling::wanted(&wanted.content, wanted.writes, wanted.checks.clone(), view, wanted.seed);
     let syncs = (wanted.commit, wanted.sync);
     let clock = seat.clock;
     let mut take =

@@ -150,7 +150,7 @@ fn add_stream(files: &mut [FileUse], run: &Run, id: StreamId, stream: &Stream, n
                 add(files, &members(&run.plan, space, numbers), way, (size, size), &counts, None);
             }
         }
-        Work::Files { .. } | Work::Compute { .. } | Work::Session(_) => {}
+        Work::Files(_) | Work::Compute { .. } | Work::Session(_) => {}
     }
 }
 

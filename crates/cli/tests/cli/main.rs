@@ -14,3 +14,4 @@ mod second;
 mod signals;
 mod simulated;
 mod stores;
+mod sysbench;

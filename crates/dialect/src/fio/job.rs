@@ -194,6 +194,8 @@ pub struct Pacing {
     pub think: Option<(Nanos, Nanos, u64)>,
     /// Latency to hold, window, percent that must hold it.
     pub target: Option<(Nanos, Nanos, f64)>,
+    /// I/Os that overlap one in flight wait for it.
+    pub no_overlap: bool,
     /// Flow and weight.
     pub flow: Option<(i64, i64)>,
 }
@@ -230,6 +232,10 @@ pub struct Data {
     pub verify: Option<&'static str>,
     /// `verify_pattern=`.
     pub verify_pattern: Option<Vec<u8>>,
+    /// Bytes from one header to the next; 0: one a block.
+    pub verify_interval: u32,
+    /// The header changes places with what stands so many bytes further on.
+    pub verify_offset: u32,
     /// Read and check after writing.
     pub do_verify: bool,
     /// Only check.

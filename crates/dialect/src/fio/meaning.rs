@@ -333,6 +333,7 @@ fn pacing(look: &Look) -> Result<Pacing, Trouble> {
         poisson: look.word("rate_process", "linear").0 == "poisson",
         think,
         target,
+        no_overlap: look.switch("serialize_overlap", false),
         flow: look.integer("flow").filter(|w| *w != 0).map(|w| (look.integer("flow_id").unwrap_or(0), w)),
     })
 }
@@ -379,6 +380,8 @@ fn data(look: &Look, direction: &Direction) -> Result<Data, Trouble> {
         dedupe_percent: look.count("dedupe_percentage").unwrap_or(0) as u8,
         verify,
         verify_pattern,
+        verify_interval: look.small("verify_interval", 0)?,
+        verify_offset: look.small("verify_offset", 0)?,
         do_verify: look.switch("do_verify", true),
         verify_only: look.switch("verify_only", false),
         fatal: look.switch("verify_fatal", false),

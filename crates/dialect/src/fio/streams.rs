@@ -82,8 +82,28 @@ fn work(job: &Job, ground: &Ground) -> Result<Work, Trouble> {
         "filedelete" => vec![Verb::Delete],
         _ => return blocks(job, ground).map(|blocks| Work::Blocks(Box::new(blocks))),
     };
-    let count = ground.territory.files.len() as u64;
-    Ok(Work::Files { verbs, count, size: Bytes(ground.territory.length) })
+    let files = &job.files;
+    let made_up =
+        files.names.is_empty() && files.format == "$jobname.$jobnum.$filenum" && !job.name.contains('/');
+    if !made_up || (ground.clone > 0 && verbs != [Verb::Create]) {
+        let hint = "leave filename= and filename_format= out, and numjobs= too unless files are made";
+        return Err(wrong(job, format!("{} works on files named as fio names them", job.engine.name), hint));
+    }
+    let turn = ground.clone as usize % files.directories.len().max(1);
+    Ok(Work::Files(Files {
+        verbs,
+        count: ground.territory.files.len() as u64,
+        size: Bytes(ground.territory.length),
+        under: files.directories.get(turn).cloned().unwrap_or_else(|| ".".to_owned()),
+        prefix: if ground.clone == 0 {
+            format!("{}.", job.name)
+        } else {
+            format!("{}.{}.", job.name, ground.clone)
+        },
+        directories: 0,
+        shuffled: false,
+        entry: Entry::File,
+    }))
 }
 
 fn blocks(job: &Job, ground: &Ground) -> Result<Blocks, Trouble> {
@@ -116,6 +136,7 @@ fn blocks(job: &Job, ground: &Ground) -> Result<Blocks, Trouble> {
             unregistered: false,
             no_wait: job.engine.no_wait,
             huge_pages: job.place.huge_pages,
+            no_overlap: job.pace.no_overlap,
         },
         shared: None,
     })
@@ -123,16 +144,18 @@ fn blocks(job: &Job, ground: &Ground) -> Result<Blocks, Trouble> {
 
 fn pattern(job: &Job) -> Result<Pattern, Trouble> {
     let direction = &job.direction;
-    if direction.random && direction.random_percent > 0 {
-        if direction.modifier.is_some() {
-            let hint = "leave :n out; each I/O then has an offset of its own";
-            return Err(wrong(job, "runs of I/Os at a random offset are not supported", hint));
+    if direction.random {
+        let mut pattern = distribution(job)?;
+        if direction.random_percent == 0 {
+            return Ok(Pattern::Sequential(Begin::First));
         }
         if direction.random_percent < 100 {
-            let hint = "say 0 or 100, or run two jobs";
-            return Err(wrong(job, "a load that is random in part is not supported", hint));
+            pattern = Pattern::Partly { of: Box::new(pattern), percent: direction.random_percent };
         }
-        return distribution(job);
+        return Ok(match direction.modifier {
+            None | Some(1) => pattern,
+            Some(run) => Pattern::Runs { of: Box::new(pattern), run, same: direction.identical },
+        });
     }
     if let Some((size, range, skip)) = job.area.zones {
         let block = least_block(job);
@@ -141,8 +164,8 @@ fn pattern(job: &Job) -> Result<Pattern, Trouble> {
         return Ok(Pattern::Strided { step: 0, run, skip });
     }
     match direction.modifier {
-        Some(_) if direction.identical => {
-            Err(wrong(job, "the same offset several times is not supported", "say rw_sequencer=sequential"))
+        Some(run) if direction.identical => {
+            Ok(Pattern::Runs { of: Box::new(Pattern::Sequential(Begin::First)), run, same: true })
         }
         Some(step) => Ok(Pattern::Strided { step: step.min(i64::MAX as u64) as i64, run: 1, skip: 0 }),
         None if job.area.append => Ok(Pattern::Sequential(Begin::Append)),
@@ -294,7 +317,12 @@ fn content(job: &Job) -> Content {
             None if data.zero => Content::Zero,
             None => random,
         },
-        Some(hash) => header(hash, data.verify_pattern.clone()),
+        Some(hash) => Content::FioHeader {
+            hash: HASHES.iter().find(|(name, _)| *name == hash).map_or(0, |(_, number)| *number),
+            interval: data.verify_interval,
+            swap: data.verify_offset,
+            pattern: data.verify_pattern.clone().unwrap_or_default(),
+        },
     }
 }
 
@@ -317,11 +345,6 @@ pub const HASHES: &[(&str, u8)] = &[
     ("xxhash", 15),
     ("sha1", 16),
 ];
-
-fn header(hash: &str, _pattern: Option<Vec<u8>>) -> Content {
-    let number = HASHES.iter().find(|(name, _)| *name == hash).map_or(0, |(_, number)| *number);
-    Content::FioHeader { hash: number }
-}
 
 fn verify(job: &Job) -> Option<Verify> {
     let data = &job.data;
@@ -389,7 +412,9 @@ fn arrival(job: &Job) -> Result<Arrival, Trouble> {
 fn stop(job: &Job, ground: &Ground) -> Stop {
     let stop = &job.stop;
     let loops = stop.loops;
-    let bytes = ground.territory.io_bytes.saturating_mul(loops);
+    // A trim and the write behind it are two operations of one block.
+    let twice = if job.direction.verbs.len() == 2 && job.direction.verbs[0] == Verb::Trim { 2 } else { 1 };
+    let bytes = ground.territory.io_bytes.saturating_mul(loops).saturating_mul(twice);
     let serial = matches!(job.engine.name, "filecreate" | "filestat" | "filedelete" | "cpuio");
     // fio keeps its ramp out of the runtime.
     let time = stop.time.map(|time| Nanos(time.0.saturating_add(stop.ramp.0)));
