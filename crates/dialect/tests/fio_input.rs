@@ -273,7 +273,7 @@ fn serial_engines_are_other_work() {
     assert_eq!(stream("ioengine=cpuio\ncpuload=50\nruntime=1").work, Work::Compute { share: 0.5 });
     let made = stream("ioengine=filecreate\nnrfiles=5\nfilesize=4k").work;
     let Work::Files(files) = made else { panic!("{made:?}") };
-    assert_eq!((files.verbs, files.count, files.size), (vec![Verb::Create], 5, Bytes(4096)));
+    assert_eq!((files.verbs, files.count, files.size), (vec![Verb::Create], 5, Bytes(0)));
     assert_eq!((files.under.as_str(), files.prefix.as_str()), (".", "a."));
     assert!(wrong("[a]\nsize=1m\nioengine=filestat\nfilename=x\n").contains("files named as fio names them"));
 }

@@ -38,9 +38,9 @@ pub fn permit(planned: &Planned, engine: &mut Engine) {
     engine.permits = permits;
 }
 
-/// Does this engine do I/O in files that must be there?
+/// Does this engine work on files that must be there?
 fn works_in_files(job: &Job) -> bool {
-    !job.engine.is_diskless() && !job.engine.name.starts_with("file")
+    !job.engine.is_diskless() && job.engine.name != "filecreate"
 }
 
 /// Says that files are laid out: the job's name, how many, how many bytes.

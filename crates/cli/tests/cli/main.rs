@@ -4,6 +4,7 @@
 
 mod disks;
 mod faults;
+mod fio;
 mod fio_report;
 mod guard;
 mod input;

@@ -81,6 +81,10 @@ impl Engine {
     pub fn is_asynchronous(&self) -> bool {
         matches!(self.name, "libaio" | "io_uring" | "posixaio")
     }
+    /// Does it make, look at or remove files rather than do I/O in them?
+    pub fn is_about_files(&self) -> bool {
+        matches!(self.name, "filecreate" | "filestat" | "filedelete")
+    }
     /// Does it touch no files at all?
     pub fn is_diskless(&self) -> bool {
         matches!(self.name, "null" | "cpuio")

@@ -136,6 +136,9 @@ impl Maker<'_> {
         if job.engine.is_diskless() {
             return self.plan.add_target(Target::Null(Bytes(length)));
         }
+        if job.engine.is_about_files() {
+            return SpaceId(0);
+        }
         let over: Vec<TargetId> = files.iter().map(|file| self.target(job, file)).collect();
         let space = match over.as_slice() {
             [one] => Space::Whole(*one),

@@ -93,7 +93,8 @@ fn work(job: &Job, ground: &Ground) -> Result<Work, Trouble> {
     Ok(Work::Files(Files {
         verbs,
         count: ground.territory.files.len() as u64,
-        size: Bytes(ground.territory.length),
+        // fio makes empty files too.
+        size: Bytes(0),
         under: files.directories.get(turn).cloned().unwrap_or_else(|| ".".to_owned()),
         prefix: if ground.clone == 0 {
             format!("{}.", job.name)
@@ -257,11 +258,7 @@ fn mix(job: &Job) -> Result<Mix, Trouble> {
             100 => Mix::Only(Verb::Read),
             read_percent => Mix::Random { read_percent },
         }),
-        _ => Err(wrong(
-            job,
-            "pairs of a trim and a write are not supported",
-            "say rw=trim, then rw=write in a job with stonewall",
-        )),
+        _ => Ok(Mix::TrimWrite),
     }
 }
 
@@ -415,7 +412,7 @@ fn stop(job: &Job, ground: &Ground) -> Stop {
     // A trim and the write behind it are two operations of one block.
     let twice = if job.direction.verbs.len() == 2 && job.direction.verbs[0] == Verb::Trim { 2 } else { 1 };
     let bytes = ground.territory.io_bytes.saturating_mul(loops).saturating_mul(twice);
-    let serial = matches!(job.engine.name, "filecreate" | "filestat" | "filedelete" | "cpuio");
+    let serial = job.engine.is_about_files() || job.engine.name == "cpuio";
     // fio keeps its ramp out of the runtime.
     let time = stop.time.map(|time| Nanos(time.0.saturating_add(stop.ramp.0)));
     Stop {
