@@ -38,6 +38,13 @@ pub enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTION")]
         words: Vec<String>,
     },
+    /// Speak fio's language: fathom fio [options] JOBFILE...; --help and --cmdhelp tell its options
+    #[command(disable_help_flag = true)]
+    Fio {
+        /// fio's own options and job files
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTION")]
+        words: Vec<String>,
+    },
     /// Speak sysbench's language, its fileio test: fathom sysbench fileio --file-test-mode=rndrw run; --help tells its options
     #[command(disable_help_flag = true)]
     Sysbench {

@@ -4,6 +4,7 @@ pub mod args;
 mod calibrate;
 mod dd;
 mod dt;
+mod fio;
 mod keep;
 mod load;
 mod orion;
@@ -118,9 +119,11 @@ fn execute(command: &Command, context: &Context, engine: &mut Engine) -> anyhow:
         Command::Slob(args) => slob::run(args, context),
         Command::Ping(args) => ping::run(args, context, engine),
         // Answered before: a peer's command has its own exit statuses.
-        Command::Orion { .. } | Command::Sysbench { .. } | Command::Dd { .. } | Command::Dt { .. } => {
-            Ok(Ended::Done)
-        }
+        Command::Orion { .. }
+        | Command::Fio { .. }
+        | Command::Sysbench { .. }
+        | Command::Dd { .. }
+        | Command::Dt { .. } => Ok(Ended::Done),
         Command::Status => records::status(context),
         Command::History(args) => records::history(args, context),
         Command::Show(args) => records::show(args, context),

@@ -11,6 +11,25 @@ fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
+/// A variable of the environment that a job file asks for by name.
+pub fn named_variable(name: &str) -> Option<String> {
+    std::env::var(name).ok()
+}
+
+/// Bytes of a page, mebibytes of main memory, CPUs that are online.
+pub fn machine() -> (u64, u64, u64) {
+    let memory = fathom_host::read_machine(&fathom_host::Roots::default()).memory_bytes.unwrap_or(0);
+    let cpus = std::thread::available_parallelism().map_or(1, |cpus| cpus.get() as u64);
+    (rustix::param::page_size() as u64, memory >> 20, cpus)
+}
+
+/// The moment: milliseconds since 1970, and the local time as C's `ctime` writes it.
+pub fn moment() -> (u64, String) {
+    let now = jiff::Zoned::now();
+    let since = now.timestamp().as_millisecond().max(0) as u64;
+    (since, now.strftime("%a %b %e %H:%M:%S %Y").to_string())
+}
+
 /// Where runs are kept: FATHOM_STORE, or the user's data folder; without a home, nowhere.
 pub fn store_path(asked: Option<PathBuf>) -> Option<PathBuf> {
     let data = || {
