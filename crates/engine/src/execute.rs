@@ -297,7 +297,8 @@ impl WorkerMaker {
             0 => depth,
             submit => (submit as usize).min(depth),
         };
-        run(Worker::new(Parts {
+        let plain = self.manners.is_plain();
+        let parts = Parts {
             queue,
             source: self.source,
             pace: pace(&self.stream.arrival, &self.verbs, begin.at_ns, self.seed),
@@ -310,7 +311,8 @@ impl WorkerMaker {
             steering: &seat.steering,
             published: seat.published.clone(),
             manners: Box::new(self.manners),
-        }))
+        };
+        if plain { run(Worker::<_, false>::new(parts)) } else { run(Worker::<_, true>::new(parts)) }
     }
 }
 
