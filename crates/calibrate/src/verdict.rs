@@ -44,7 +44,8 @@ pub struct Evidence {
     pub device_bytes_written: Option<u64>,
     /// The largest share of foreign I/O in a read run on which a figure rests.
     pub foreign_share: Option<f64>,
-    /// The share of probes that the page cache answered at once (`RWF_NOWAIT`); `None` where none was made.
+    /// The share of the working set that went into the page cache while it was measured, by probes (`RWF_NOWAIT`) before and
+    /// after; `None` where none could be made.
     pub page_cache_share: Option<f64>,
     /// How the level moved in the runs on which figures rest: name, per cent within the run.
     pub drifts: Vec<(String, f64)>,
@@ -56,8 +57,6 @@ pub struct Evidence {
     pub working_set: Bytes,
     /// RAM of this host.
     pub memory: Option<Bytes>,
-    /// Known caches below the device (a controller's, a cached virtual disk).
-    pub cache_below: Option<Bytes>,
     /// The share of the working set that was never written, or is a hole.
     pub unwritten_share: Option<f64>,
     /// The share of a sample that was much faster when read again.
@@ -175,7 +174,7 @@ impl Evidence {
             return check(
                 name,
                 Outcome::Failed,
-                format!("{:.0} % of reads came from the page cache", share * 100.0),
+                format!("direct reads went through it: {:.0} % of the blocks are in it now", share * 100.0),
             );
         }
         match (self.device_bytes_read, self.our_bytes_read) {
@@ -248,16 +247,13 @@ impl Evidence {
     fn size(&self) -> Option<Check> {
         let name = "working set larger than caches";
         let set = self.working_set;
-        (set.0 > 0).then(|| match (self.memory, self.cache_below) {
-            (_, Some(cache)) if set <= cache => {
-                check(name, Outcome::Noted, format!("{set} fit the cache of {cache} below the device"))
-            }
+        (set.0 > 0).then(|| match self.memory {
             // Direct I/O does not use it; a hypervisor's or a loop device's host might be as large.
-            (Some(memory), _) if set <= memory => {
+            Some(memory) if set <= memory => {
                 check(name, Outcome::Noted, format!("{set} would fit this host's memory of {memory}"))
             }
-            (None, None) => check(name, Outcome::Noted, format!("{set}; no cache's size is known")),
-            _ => check(name, Outcome::Passed, format!("{set}")),
+            None => check(name, Outcome::Noted, format!("{set}; no cache's size is known")),
+            Some(_) => check(name, Outcome::Passed, format!("{set}")),
         })
     }
 

@@ -24,7 +24,7 @@ use fathom_calibrate::stopper::{Rule, Until};
 use fathom_calibrate::sustain;
 use fathom_engine::guard::same_place;
 use fathom_engine::{Engine, Permits, Policy};
-use fathom_host::{Roots, Scratch, lock, scratch};
+use fathom_host::{Roots, Scratch, lock, page_cache, scratch};
 use fathom_record::*;
 use fathom_spec::*;
 use std::path::Path;
@@ -34,6 +34,8 @@ const LAYOUT_MOST: Nanos = Nanos::from_seconds(20);
 /// The most small I/Os outstanding, and large ones: each needs a buffer of its size.
 const SMALL_MOST: u32 = 1024;
 const LARGE_MOST: u32 = 64;
+/// Probes of the page cache in each file.
+const PROBES: u64 = 512;
 /// Slots as long as the bursts in which a throttle lets I/Os through, so that whole ones are fair.
 const SLOT: Nanos = Nanos::from_millis(100);
 
@@ -66,6 +68,8 @@ struct Job<'a> {
     /// Since the layout ended.
     measuring: fathom_drive::Clock,
     others: Option<Others>,
+    /// What the page cache held of each target before the measurement, 0 to 1.
+    cached_before: Option<Vec<f64>>,
     clock: fathom_drive::Clock,
     _locks: Option<lock::Locks>,
 }
@@ -120,6 +124,7 @@ impl<'a> Job<'a> {
             calibration: None,
             measuring: fathom_drive::Clock::start(),
             others,
+            cached_before: None,
             clock: fathom_drive::Clock::start(),
             _locks: locks,
         };
@@ -222,6 +227,7 @@ impl<'a> Job<'a> {
         if self.over() {
             return Ok(());
         }
+        self.cached_before = self.cached();
         let planner = self.planner();
         let question = question(self.args, self.found.physical_disks(), self.writes());
         let mut calibration = Calibration::new(question, planner.clone());
@@ -235,6 +241,15 @@ impl<'a> Job<'a> {
             self.sustain(engine, &planner, best.load, length)?;
         }
         Ok(())
+    }
+
+    /// How much of each file the page cache holds; `None` where one cannot tell.
+    fn cached(&self) -> Option<Vec<f64>> {
+        let share = |path: &Path| {
+            let length = std::fs::metadata(path).ok().filter(|about| about.is_file())?.len();
+            page_cache::cached_share(path, length, PROBES).ok()?
+        };
+        self.ready.iter().filter_map(Ready::path).map(share).collect()
     }
 
     /// Time spent on measuring: the clock's, or that of the simulated world.

@@ -1,7 +1,7 @@
 //! Keeps a result in the store, if there is one: an unwritable store is a warning and never loses a measurement.
 
 use crate::surroundings;
-use fathom_host::Roots;
+use fathom_host::{Roots, scratch};
 use fathom_record::{Ending, Note, ResultRecord, SCHEMA, Verdict, VerdictState};
 use fathom_store::{Owner, Store};
 use std::path::{Path, PathBuf};
@@ -18,21 +18,19 @@ pub struct Keeper {
 /// Is the owner of a run in progress still alive?
 pub fn alive(owner: &Owner) -> bool {
     let roots = Roots::default();
-    let Ok(text) = std::fs::read_to_string(roots.proc.join(owner.pid.to_string()).join("stat")) else {
-        return false;
-    };
-    let start =
-        text.rsplit_once(')').and_then(|(_, rest)| rest.split_whitespace().nth(19)?.parse::<u64>().ok());
-    let boot = std::fs::read_to_string(roots.proc.join("sys/kernel/random/boot_id")).unwrap_or_default();
-    start == Some(owner.start) && (owner.boot.is_empty() || boot.trim() == owner.boot)
+    let boot = boot(&roots);
+    scratch::start_ticks(&roots, owner.pid) == Some(owner.start)
+        && (owner.boot.is_empty() || boot == owner.boot)
 }
 
 fn own() -> Owner {
-    let proc = Roots::default().proc;
-    let text = std::fs::read_to_string(proc.join("self/stat")).unwrap_or_default();
-    let start = text.rsplit_once(')').and_then(|(_, rest)| rest.split_whitespace().nth(19)?.parse().ok());
-    let boot = std::fs::read_to_string(proc.join("sys/kernel/random/boot_id")).unwrap_or_default();
-    Owner { pid: std::process::id(), start: start.unwrap_or(0), boot: boot.trim().to_owned() }
+    let (roots, pid) = (Roots::default(), std::process::id());
+    Owner { pid, start: scratch::start_ticks(&roots, pid).unwrap_or(0), boot: boot(&roots) }
+}
+
+fn boot(roots: &Roots) -> String {
+    let id = std::fs::read_to_string(roots.proc.join("sys/kernel/random/boot_id")).unwrap_or_default();
+    id.trim().to_owned()
 }
 
 impl Keeper {

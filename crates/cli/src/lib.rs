@@ -2,6 +2,8 @@
 
 pub mod args;
 mod calibrate;
+mod dd;
+mod dt;
 mod keep;
 mod load;
 mod orion;
@@ -12,6 +14,7 @@ mod preflight;
 mod records;
 mod slob;
 mod surroundings;
+mod sysbench;
 mod targets;
 mod watch;
 
@@ -34,6 +37,9 @@ pub enum Ended {
     /// The user interrupted it: 130.
     Interrupted,
 }
+
+/// The exit status after SIGINT.
+const INTERRUPTED: u8 = 130;
 
 /// What every command knows of its surroundings.
 #[derive(Debug)]
@@ -78,7 +84,7 @@ fn status(outcome: anyhow::Result<Ended>) -> u8 {
         Ok(Ended::Done) => 0,
         Ok(Ended::Failed) => 1,
         Ok(Ended::Unbelievable) => 3,
-        Ok(Ended::Interrupted) => 130,
+        Ok(Ended::Interrupted) => INTERRUPTED,
         Err(error) if broken_pipe(&error) => 0,
         Err(error) => {
             eprintln!("error: {error:#}");
@@ -112,7 +118,9 @@ fn execute(command: &Command, context: &Context, engine: &mut Engine) -> anyhow:
         Command::Slob(args) => slob::run(args, context),
         Command::Ping(args) => ping::run(args, context, engine),
         // Answered before: a peer's command has its own exit statuses.
-        Command::Orion { .. } => Ok(Ended::Done),
+        Command::Orion { .. } | Command::Sysbench { .. } | Command::Dd { .. } | Command::Dt { .. } => {
+            Ok(Ended::Done)
+        }
         Command::Status => records::status(context),
         Command::History(args) => records::history(args, context),
         Command::Show(args) => records::show(args, context),

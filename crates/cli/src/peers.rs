@@ -1,7 +1,7 @@
 //! The tools whose languages are spoken: one table, asked by name for `fathom NAME …` and for a link of that name.
 
 use crate::args::Command;
-use crate::{Context, orion, slob, status};
+use crate::{Context, dd, dt, orion, slob, status, sysbench};
 use fathom_engine::Engine;
 use std::path::Path;
 
@@ -17,6 +17,9 @@ pub struct Peer {
 pub const PEERS: &[Peer] = &[
     Peer { name: "orion", run: |words, context, engine| status(orion::run(words, context, engine)) },
     Peer { name: "slob", run: |words, context, _| slob::called(words, context) },
+    Peer { name: "sysbench", run: sysbench::run },
+    Peer { name: "dd", run: dd::run },
+    Peer { name: "dt", run: dt::run },
 ];
 
 /// The tool by whose name the program was called, if it was.
@@ -29,6 +32,9 @@ pub fn called_as(command: &[String]) -> Option<&'static Peer> {
 pub fn of(command: &Command) -> Option<(&'static Peer, &[String])> {
     match command {
         Command::Orion { words } => Some((named("orion")?, words)),
+        Command::Sysbench { words } => Some((named("sysbench")?, words)),
+        Command::Dd { words } => Some((named("dd")?, words)),
+        Command::Dt { words } => Some((named("dt")?, words)),
         _ => None,
     }
 }

@@ -89,10 +89,55 @@ pub fn now() -> String {
     now.strftime("%Y-%m-%dT%H:%M:%S%.3f%:z").to_string()
 }
 
+/// The time of day as ctime(3) says it.
+pub fn ctime() -> String {
+    jiff::Zoned::now().strftime("%a %b %e %H:%M:%S %Y").to_string()
+}
+
+/// The user's name.
+pub fn user() -> String {
+    variable("USER").or_else(|| variable("LOGNAME")).unwrap_or_else(|| "root".to_owned())
+}
+
 /// A name for a run that no other has: the moment, and the process.
 pub fn run_id() -> String {
     let now = jiff::Timestamp::now();
     format!("{:x}-{:x}", now.as_microsecond(), std::process::id())
+}
+
+/// Targets that may be overwritten, whatever they hold: names in FATHOM_WRITE_CONSENT with commas between them. For the
+/// peers, whose command lines have no word for it.
+pub fn write_consents() -> Vec<String> {
+    let names = variable("FATHOM_WRITE_CONSENT").unwrap_or_default();
+    names.split(',').map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned).collect()
+}
+
+/// Seconds since 1970: a seed that is another one each time.
+pub fn seconds() -> u32 {
+    jiff::Timestamp::now().as_second() as u32
+}
+
+/// A flag that one signal raises, every time anew.
+#[derive(Clone, Debug)]
+pub struct Signalled(Arc<AtomicBool>);
+
+impl Signalled {
+    /// SIGUSR1, from now on.
+    pub fn usr1() -> Self {
+        let flag = Arc::new(AtomicBool::new(false));
+        let _ = signal_hook::flag::register(signal_hook::consts::SIGUSR1, flag.clone());
+        Signalled(flag)
+    }
+
+    /// Has it come since this was asked last?
+    pub fn take(&self) -> bool {
+        self.0.swap(false, Ordering::Relaxed)
+    }
+}
+
+/// Ends the program as SIGINT would have without fathom, so that a shell sees what happened.
+pub fn die_of_interrupt() {
+    let _ = signal_hook::low_level::emulate_default_handler(signal_hook::consts::SIGINT);
 }
 
 /// A flag that SIGINT and SIGTERM raise. A second signal ends the program at once, as it would without fathom.
@@ -108,6 +153,21 @@ impl Interrupt {
             let _ = signal_hook::flag::register_conditional_default(signal, flag.clone());
             let _ = signal_hook::flag::register(signal, flag.clone());
         }
+        Interrupt(flag)
+    }
+
+    /// Watches SIGINT only, for peers that leave the other signals alone; whoever started the program may have said
+    /// that it is to be ignored (a shell's `&` does).
+    pub fn only_from_the_keyboard() -> Self {
+        let flag = Arc::new(AtomicBool::new(false));
+        let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+        let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+        let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
+        if ignored >> (signal_hook::consts::SIGINT - 1) & 1 == 1 {
+            return Interrupt(flag);
+        }
+        let _ = signal_hook::flag::register_conditional_default(signal_hook::consts::SIGINT, flag.clone());
+        let _ = signal_hook::flag::register(signal_hook::consts::SIGINT, flag.clone());
         Interrupt(flag)
     }
 

@@ -4,8 +4,15 @@ use fathom_spec::Content;
 use rand_xoshiro::Xoshiro256Plus;
 use rand_xoshiro::rand_core::{RngCore, SeedableRng};
 
+pub mod dt;
+pub mod fio;
 mod lanes;
+pub mod sysbench;
 use lanes::Lanes;
+
+/// The CRC-32 of Ethernet, gzip and zlib: sysbench's and dt's.
+static CRC32_ZLIB: crc::Crc<u32, crc::Table<16>> =
+    crc::Crc::<u32, crc::Table<16>>::new(&crc::CRC_32_ISO_HDLC);
 
 /// Makes the bytes of blocks.
 #[derive(Clone, Debug)]
@@ -15,26 +22,101 @@ pub struct Filler {
     lanes: Lanes,
     /// Where the lanes stand at the start of a block that repeats.
     alike: Lanes,
+    /// In whose name headers are written.
+    writer: fio::Writer,
+    /// What a block should hold, made again to compare.
+    told: Vec<u8>,
+}
+
+/// What is wrong with bytes that were read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wrong {
+    /// What kind of damage it is.
+    pub damage: Damage,
+    /// First byte of the piece that is wrong, in its target.
+    pub offset: u64,
+    /// Bytes of the piece.
+    pub length: u32,
+    /// What was expected and what was found.
+    pub note: String,
+}
+
+/// Kinds of damage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Damage {
+    /// Nothing but zeros.
+    Zeroed,
+    /// Sound, but of an earlier write.
+    Stale,
+    /// Sound, but of another place.
+    Misdirected,
+    /// A part is of one write, a part is not.
+    Torn,
+    /// Bytes that nobody wrote there.
+    Corrupt,
+}
+
+impl std::fmt::Display for Wrong {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Wrong { damage, offset, length, note } = self;
+        let damage = match damage {
+            Damage::Zeroed => "zeroed",
+            Damage::Stale => "stale",
+            Damage::Misdirected => "misdirected",
+            Damage::Torn => "torn",
+            Damage::Corrupt => "corrupt",
+        };
+        write!(f, "{damage}: {length} bytes at {offset}: {note}")
+    }
+}
+
+/// What a check may count on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Known {
+    /// Somebody wrote it at some time.
+    Anyone,
+    /// This run wrote it, and no earlier than under this number.
+    Since(u64),
 }
 
 impl Filler {
-    /// A filler; `None` for contents that are not built yet (the formats of other tools).
+    /// A filler; `None` for contents that are not built yet (formats of other tools).
     pub fn new(content: &Content, seed: u64) -> Option<Self> {
         let built = matches!(
             content,
-            Content::Zero | Content::Random { .. } | Content::Pattern(_) | Content::LogicalBlock
-        );
+            Content::Zero
+                | Content::Random { .. }
+                | Content::Pattern(_)
+                | Content::LogicalBlock
+                | Content::SysbenchSum
+                | Content::DataTest(_)
+        ) || matches!(content, Content::FioHeader { hash, .. } if fio::Hash::of_number(*hash).is_some());
         let mut random = Xoshiro256Plus::seed_from_u64(seed ^ 0xF111_F111);
         let (lanes, alike) = (Lanes::new(&mut random), Lanes::new(&mut random));
-        built.then(|| Filler { content: content.clone(), random, lanes, alike })
+        built.then(|| Filler {
+            content: content.clone(),
+            random,
+            lanes,
+            alike,
+            writer: fio::Writer::default(),
+            told: Vec::new(),
+        })
     }
 
-    /// Fills a block that stands at `offset`. `mark` is the source's own word for it.
-    pub fn fill(&mut self, bytes: &mut [u8], offset: u64, _mark: u64) {
+    /// The same filler, which signs what it writes where its format has a place for that.
+    pub fn signed(self, writer: fio::Writer) -> Self {
+        Filler { writer, ..self }
+    }
+
+    /// Can what it writes be checked?
+    pub fn checks(&self) -> bool {
+        !matches!(self.content, Content::Random { .. })
+    }
+
+    /// Fills a block that stands at `offset`. `mark` is the source's own word for it: the number of the write.
+    pub fn fill(&mut self, bytes: &mut [u8], offset: u64, mark: u64) {
         match &self.content {
-            Content::Pattern(pattern) if !pattern.is_empty() => {
-                bytes.iter_mut().zip(pattern.iter().cycle()).for_each(|(byte, p)| *byte = *p);
-            }
+            Content::Pattern(pattern) if !pattern.is_empty() => repeat(pattern, bytes),
             Content::LogicalBlock => {
                 for (i, word) in bytes.chunks_exact_mut(8).enumerate() {
                     word.copy_from_slice(&((offset + i as u64 * 8) / 512).to_le_bytes());
@@ -44,7 +126,94 @@ impl Filler {
                 let (compress, dedupe) = (usize::from(*compress_percent), *dedupe_percent);
                 self.random_block(bytes, compress, dedupe);
             }
+            Content::DataTest(format) => dt::fill(format, bytes, offset),
+            Content::SysbenchSum => {
+                self.lanes.fill(bytes);
+                sysbench::seal(bytes, offset);
+            }
+            Content::FioHeader { hash, interval, swap, pattern } => {
+                let Some(hash) = fio::Hash::of_number(*hash) else { return };
+                let (interval, swap) = (*interval as usize, *swap as usize);
+                match pattern.is_empty() {
+                    true => {
+                        Lanes::new(&mut Xoshiro256Plus::seed_from_u64(self.writer.seed(mark))).fill(bytes)
+                    }
+                    false => repeat(pattern, bytes),
+                }
+                for (at, piece) in pieces(bytes, interval, hash) {
+                    let header = fio::Header {
+                        hash: hash as u16,
+                        length: piece.len() as u32,
+                        seed: self.writer.seed(mark),
+                        offset: offset + at,
+                        thread: self.writer.worker,
+                        number: mark as u16,
+                    };
+                    header.write(piece, hash);
+                    fio::exchange(piece, hash, swap);
+                }
+            }
             _ => bytes.fill(0),
+        }
+    }
+
+    /// What is wrong with a block that was read at `offset`; the first piece of it that is.
+    pub fn check(&mut self, bytes: &mut [u8], offset: u64, known: Known) -> Option<Wrong> {
+        match &self.content {
+            Content::FioHeader { hash, interval, swap, .. } => {
+                let hash = fio::Hash::of_number(*hash)?;
+                let (interval, swap) = (*interval as usize, *swap as usize);
+                let least = match known {
+                    Known::Anyone => None,
+                    Known::Since(number) => Some(number),
+                };
+                let writer = self.writer;
+                let wrong = pieces(bytes, interval, hash).find_map(|(at, piece)| {
+                    fio::exchange(piece, hash, swap);
+                    fio::judge(piece, hash, offset + at, writer, least)
+                })?;
+                Some(self.looked_into(wrong, bytes, offset))
+            }
+            Content::SysbenchSum => sysbench::check(bytes, offset).err().map(|wrong| Wrong {
+                damage: Damage::Corrupt,
+                offset,
+                length: bytes.len() as u32,
+                note: wrong.to_string(),
+            }),
+            Content::Random { .. } => None,
+            Content::DataTest(format) => dt::check(format, bytes, offset, &mut self.told),
+            _ => {
+                let mut told = std::mem::take(&mut self.told);
+                told.resize(bytes.len(), 0);
+                self.fill(&mut told, offset, 0);
+                let wrong = compare(&told, bytes, offset);
+                self.told = told;
+                wrong
+            }
+        }
+    }
+
+    /// A hash that does not fit says nothing of where the damage is. Bytes that this run made can be made again.
+    fn looked_into(&mut self, wrong: Wrong, bytes: &[u8], offset: u64) -> Wrong {
+        let at = (wrong.offset - offset) as usize;
+        let piece = &bytes[at..at + wrong.length as usize];
+        let Some(header) = fio::Header::read(piece).filter(|_| wrong.damage == Damage::Corrupt) else {
+            return wrong;
+        };
+        let Content::FioHeader { hash, pattern, .. } = &self.content else { return wrong };
+        let begin = fio::HEADER_BYTES + fio::Hash::of_number(*hash).map_or(0, fio::Hash::length);
+        let mut block = vec![0; bytes.len()];
+        match pattern.is_empty() {
+            true => Lanes::new(&mut Xoshiro256Plus::seed_from_u64(header.seed)).fill(&mut block),
+            false => repeat(pattern, &mut block),
+        }
+        match compare(&block[at + begin..at + piece.len()], &piece[begin..], wrong.offset + begin as u64) {
+            // Every sector is unlike: somebody else's bytes, which cannot be made again.
+            Some(found) if found.length as usize + 512 > piece.len() - begin => wrong,
+            Some(found) => {
+                Wrong { damage: Damage::Torn, note: format!("{}; {}", wrong.note, found), ..wrong }
+            }
+            None => Wrong { note: format!("{}: the hash itself is wrong", wrong.note), ..wrong },
         }
     }
 
@@ -60,9 +229,90 @@ impl Filler {
     }
 }
 
+/// The same bytes over and over.
+fn repeat(pattern: &[u8], bytes: &mut [u8]) {
+    for piece in bytes.chunks_mut(pattern.len()) {
+        piece.copy_from_slice(&pattern[..piece.len()]);
+    }
+}
+
+/// The pieces of a block that have a header each, with their places in it. What is too short for one has none.
+fn pieces(bytes: &mut [u8], interval: usize, hash: fio::Hash) -> impl Iterator<Item = (u64, &mut [u8])> {
+    let length = if interval == 0 { bytes.len().max(1) } else { interval };
+    let least = fio::HEADER_BYTES + hash.length();
+    let pieces = bytes.chunks_mut(length).enumerate().map(move |(i, piece)| ((i * length) as u64, piece));
+    pieces.filter(move |(_, piece)| piece.len() > least)
+}
+
+/// Where bytes are not as they should be, by sectors of 512 bytes: from the first to the last that differs.
+fn compare(told: &[u8], found: &[u8], offset: u64) -> Option<Wrong> {
+    let sectors = told.chunks(512).zip(found.chunks(512));
+    let unlike: Vec<usize> = sectors.enumerate().filter(|(_, (a, b))| a != b).map(|(i, _)| i).collect();
+    let (first, last) = (*unlike.first()?, *unlike.last()?);
+    let (from, to) = (first * 512, (last * 512 + 512).min(found.len()));
+    let byte = (from..to).find(|i| told[*i] != found[*i]).unwrap_or(from);
+    let zeroed = unlike.iter().all(|i| found[i * 512..].iter().take(512).all(|byte| *byte == 0));
+    let damage = match zeroed {
+        true => Damage::Zeroed,
+        false if unlike.len() < found.len().div_ceil(512) => Damage::Torn,
+        false => Damage::Corrupt,
+    };
+    let word = |bytes: &[u8]| bytes[byte..].iter().take(8).map(|b| format!("{b:02x}")).collect::<String>();
+    let note = format!("from byte {} on {} should be {}", offset + byte as u64, word(found), word(told));
+    Some(Wrong { damage, offset: offset + from as u64, length: (to - from) as u32, note })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn checked(content: &Content, harm: impl Fn(&mut Vec<u8>)) -> Option<Damage> {
+        let writer = fio::Writer { run: 7 << 40, worker: 1 };
+        let mut filler = Filler::new(content, 7).unwrap().signed(writer);
+        let mut bytes = vec![0; 8192];
+        filler.fill(&mut bytes, 65_536, 12);
+        harm(&mut bytes);
+        filler.check(&mut bytes, 65_536, Known::Since(12)).map(|wrong| wrong.damage)
+    }
+
+    #[test]
+    fn what_was_written_is_found_good_and_damage_is_told() {
+        let header = |interval, swap, pattern| Content::FioHeader { hash: 2, interval, swap, pattern };
+        let contents = [
+            header(0, 0, Vec::new()),
+            header(4096, 1024, vec![1, 2, 3]),
+            Content::Zero,
+            Content::Pattern(vec![9, 8, 7]),
+            Content::LogicalBlock,
+            Content::SysbenchSum,
+        ];
+        for content in &contents {
+            assert_eq!(checked(content, |_| {}), None, "{content:?}");
+            assert!(checked(content, |bytes| bytes[5000] ^= 4).is_some(), "{content:?}");
+        }
+        for content in &contents[..2] {
+            assert_eq!(
+                checked(content, |bytes| bytes[6144..6656].fill(0)),
+                Some(Damage::Torn),
+                "{content:?}"
+            );
+        }
+        assert_eq!(checked(&contents[3], |bytes| bytes[512..1024].fill(0)), Some(Damage::Zeroed));
+        assert_eq!(checked(&contents[3], |bytes| bytes[512] ^= 1), Some(Damage::Torn));
+        assert_eq!(checked(&contents[4], |bytes| bytes.rotate_left(512)), Some(Damage::Corrupt));
+    }
+
+    #[test]
+    fn a_torn_block_is_told_with_the_place_of_the_damage() {
+        let content = Content::FioHeader { hash: 5, interval: 0, swap: 0, pattern: Vec::new() };
+        let mut filler = Filler::new(&content, 7).unwrap();
+        let mut bytes = vec![0; 4096];
+        filler.fill(&mut bytes, 8192, 1);
+        bytes[2048..2560].fill(0);
+        let told = filler.check(&mut bytes, 8192, Known::Anyone).unwrap().to_string();
+        assert!(told.starts_with("torn: 4096 bytes at 8192: the header is sound"), "{told}");
+        assert!(told.contains("from byte 10240 on 0000000000000000 should be"), "{told}");
+    }
 
     fn filled(content: Content, length: usize) -> (Vec<u8>, Vec<u8>) {
         let mut filler = Filler::new(&content, 7).unwrap();
@@ -109,6 +359,7 @@ mod tests {
 
     #[test]
     fn formats_of_other_tools_are_not_built_and_say_so() {
-        assert!(Filler::new(&Content::SysbenchSum, 7).is_none());
+        let unknown = Content::FioHeader { hash: 255, interval: 0, swap: 0, pattern: Vec::new() };
+        assert!(Filler::new(&unknown, 7).is_none());
     }
 }

@@ -213,6 +213,7 @@ mod tests {
                 Ok(_) => 'o',
                 Err(Trouble::Failed(_)) => 'f',
                 Err(Trouble::Fatal(_)) => 'x',
+                Err(Trouble::Nothing) => '-',
             };
             played.push((act.verb, act.paced, outcome));
             if outcome == 'x' {

@@ -5,8 +5,14 @@
 //!
 //! | module | tool |
 //! |---|---|
+//! | [`dd`] | coreutils' dd |
+//! | [`dt`] | dt, the Data Test program |
 //! | [`orion`] | Oracle's ORION |
 //! | [`slob`] | SLOB and pgio |
+//! | [`sysbench`] | sysbench fileio |
 
+pub mod dd;
+pub mod dt;
 pub mod orion;
 pub mod slob;
+pub mod sysbench;

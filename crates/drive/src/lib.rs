@@ -8,6 +8,8 @@
 //! | `recorder` | what a worker keeps |
 //! | `serial` | the serial loop: one thing at a time |
 //! | `worker` | the batch loop |
+//! | `manners` | what some workers do besides: think, hold a latency, keep in step |
+//! | `log` | a line for each operation, without waiting |
 //! | `conduct` | the coordinating thread |
 //! | `host_sampler` | the disks' and processors' counters while a run goes on |
 //! | `permutation` | every number once, in random order, without a map |
@@ -16,6 +18,8 @@
 mod clock;
 mod conduct;
 mod host_sampler;
+mod log;
+mod manners;
 mod pace;
 mod permutation;
 mod recorder;
@@ -28,6 +32,8 @@ mod worker;
 pub use clock::Clock;
 pub use conduct::*;
 pub use host_sampler::HostSampler;
+pub use log::{LogBlock, LogEntry, LogPen};
+pub use manners::{Flow, FlowShare, Hold, Manners};
 pub use pace::{Metronome, Pace, unit};
 pub use permutation::Permutation;
 pub use recorder::{Frame, Outbox, Published, Recorder, empty_interval};

@@ -215,6 +215,14 @@ impl Recorder {
         }
     }
 
+    /// Notes how long the call took that handed an operation over.
+    pub fn handed_over(&mut self, operation: &Operation, took_ns: u64) {
+        let cell = operation.cell as usize & (CELLS - 1);
+        if let Some(latency) = &mut self.interval.cells[cell].1.submit {
+            latency.add(took_ns);
+        }
+    }
+
     /// Counts one operation that failed or moved too little.
     pub fn failed(&mut self, operation: &Operation, result: i32) {
         let cell = operation.cell as usize & (CELLS - 1);
@@ -223,6 +231,18 @@ impl Recorder {
             counts.errors += 1;
             counts.short += short;
         }
+    }
+
+    /// Counts an operation that moved less than it might have and is none the worse for it.
+    pub fn shortened(&mut self, operation: &Operation) {
+        let cell = operation.cell as usize & (CELLS - 1);
+        self.totals[cell].short += 1;
+        self.interval.slots[self.slot][cell].short += 1;
+    }
+
+    /// Tells the totals at once: a worker that does one thing at a time may be blocked in the next for long.
+    pub fn publish(&self) {
+        self.published.publish(&self.totals);
     }
 
     /// Notes how many I/Os are outstanding at a submission of `submitted` operations.

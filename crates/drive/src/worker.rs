@@ -1,7 +1,8 @@
 //! The batch loop. `step` never blocks: it answers what to wait for, and a thread calls the queue while the
 //! simulator turns its calendar.
 
-use crate::{Checked, Completion, Content, Fill, Operation, Pace, Queue, Recorder, Source};
+use crate::manners::{Allowed, Restraint};
+use crate::{Checked, Completion, Content, Fill, LogPen, Manners, Operation, Pace, Queue, Recorder, Source};
 use fathom_record::{Happening, Why};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Acquire, Ordering::Relaxed};
 
@@ -69,6 +70,8 @@ pub struct Parts<'a, Q: Queue> {
     pub steering: &'a Steering,
     /// Tells outstanding I/Os and the last completion.
     pub published: std::sync::Arc<crate::Published>,
+    /// What it does besides.
+    pub manners: Manners,
 }
 
 /// One worker: one thread, its own queue, buffers and record.
@@ -89,6 +92,10 @@ pub struct Worker<'a, Q: Queue> {
     span_ns: (u64, u64),
     most: usize,
     now_ns: u64,
+    restraint: Option<Box<Restraint>>,
+    log: Option<LogPen>,
+    /// Does it do anything besides the plain loop? One test where most have nothing.
+    mannered: bool,
 }
 
 /// Faults of one kind: the first of them, and how many.
@@ -131,9 +138,14 @@ const NOTHING: Operation =
 
 impl<'a, Q: Queue> Worker<'a, Q> {
     /// A worker that has done nothing yet.
-    pub fn new(parts: Parts<'a, Q>) -> Self {
+    pub fn new(mut parts: Parts<'a, Q>) -> Self {
         let depth = parts.depth.max(1);
+        let restraint = Restraint::of(&mut parts.manners);
+        let log = parts.manners.log.take();
         Worker {
+            mannered: restraint.is_some() || log.is_some() || parts.manners.timed_submits,
+            restraint,
+            log,
             free: (0..depth as u32).rev().collect(),
             flight: vec![(NOTHING, 0); depth],
             batch: Vec::with_capacity(depth),
@@ -175,34 +187,63 @@ impl<'a, Q: Queue> Worker<'a, Q> {
             self.account(now);
         }
         self.obey(now);
-        let mut until = u64::MAX;
+        let mut allowed = Allowed { room: 0, until_ns: u64::MAX, at_least: 1 };
         self.batch.clear();
         if self.ended.is_none() {
-            let room = self.parts.batch.min(self.depth.saturating_sub(self.outstanding()));
-            let fill = match room {
+            allowed.room = self.parts.batch.min(self.depth.saturating_sub(self.outstanding()));
+            if self.mannered {
+                allowed = self.restrained(now, allowed.room);
+            }
+            let fill = match allowed.room {
                 0 => Fill::Some,
-                _ => self.parts.source.fill(now, room, &mut self.parts.pace, &mut self.batch),
+                room => self.parts.source.fill(now, room, &mut self.parts.pace, &mut self.batch),
             };
             match fill {
                 Fill::Some | Fill::Blocked => {}
-                Fill::Wait(due) => until = due,
+                Fill::Wait(due) => allowed.until_ns = due,
                 Fill::Done => self.ended = Some(Why::Finished),
             }
-            until = until.min(self.parts.until_ns);
+            allowed.until_ns = allowed.until_ns.min(self.parts.until_ns);
+        }
+        if self.ended.is_some() && !self.parts.manners.last.is_empty() {
+            self.draw_last(now);
         }
         self.start(now);
         if self.ended.is_some() && self.outstanding() == 0 {
             return Step::Done;
         }
         let outstanding = self.outstanding();
-        let may_start_more =
-            !self.batch.is_empty() && outstanding < self.depth && until == u64::MAX && self.ended.is_none();
+        let may_start_more = !self.batch.is_empty()
+            && outstanding < self.depth
+            && allowed.until_ns == u64::MAX
+            && self.ended.is_none();
         let at_least = match outstanding {
             0 => 0,
             _ if may_start_more => 0,
-            _ => self.parts.reap_least.clamp(1, outstanding),
+            _ => self.parts.reap_least.max(allowed.at_least).clamp(1, outstanding),
         };
-        Step::Enter { at_least, until_ns: until }
+        Step::Enter { at_least, until_ns: allowed.until_ns }
+    }
+
+    /// What a worker that is held back may start.
+    #[cold]
+    fn restrained(&mut self, now: u64, room: usize) -> Allowed {
+        let (outstanding, depth) = (self.outstanding(), self.depth);
+        match &mut self.restraint {
+            Some(restraint) => restraint.allowed(now, outstanding, depth, room),
+            None => Allowed { room, until_ns: u64::MAX, at_least: 1 },
+        }
+    }
+
+    /// When everything has come back, what is left for the end goes out, one at a time.
+    #[cold]
+    fn draw_last(&mut self, now: u64) {
+        if self.batch.is_empty()
+            && self.outstanding() == 0
+            && let Some(operation) = self.parts.manners.last.pop()
+        {
+            self.batch.push(Operation { due_ns: now, ..operation });
+        }
     }
 
     fn obey(&mut self, now: u64) {
@@ -248,6 +289,27 @@ impl<'a, Q: Queue> Worker<'a, Q> {
         self.parts.recorder.submitted(outstanding, self.batch.len());
         self.parts.published.outstanding.store(outstanding as u64, Relaxed);
         self.parts.queue.push(&self.tags, &self.batch);
+        if self.mannered {
+            self.pushed(stamp);
+        }
+    }
+
+    /// Tells whoever holds the worker back; where it is asked for, hands over what was pushed, without waiting, and notes
+    /// how long that took.
+    #[cold]
+    fn pushed(&mut self, stamp: u64) {
+        if let Some(restraint) = &mut self.restraint {
+            restraint.started(self.batch.len());
+        }
+        if !self.parts.manners.timed_submits {
+            return;
+        }
+        self.parts.queue.enter(0, 0);
+        let now = self.parts.queue.now();
+        let counted = self.parts.recorder.counts_at(now);
+        for operation in self.batch.iter().filter(|_| counted) {
+            self.parts.recorder.handed_over(operation, now.saturating_sub(stamp));
+        }
     }
 
     #[inline(always)]
@@ -264,6 +326,9 @@ impl<'a, Q: Queue> Worker<'a, Q> {
             }
             self.check(&operation, tag, result);
         }
+        if self.mannered {
+            self.tell(now);
+        }
         if let Some(content) = &mut self.parts.content {
             content.returned(&mut self.free, &mut self.found);
         }
@@ -276,6 +341,20 @@ impl<'a, Q: Queue> Worker<'a, Q> {
         self.parts.published.outstanding.store(self.outstanding() as u64, Relaxed);
     }
 
+    /// Tells of what came back: the log, and whoever holds the worker to a latency.
+    #[cold]
+    fn tell(&mut self, now: u64) {
+        for Completion { tag, result } in &self.done {
+            let (operation, submitted) = self.flight[*tag as usize];
+            if let Some(log) = &mut self.log {
+                log.note(operation, submitted, now, *result);
+            }
+            if let Some(restraint) = &mut self.restraint {
+                restraint.completed(now, now.saturating_sub(submitted));
+            }
+        }
+    }
+
     #[inline(always)]
     fn check(&mut self, operation: &Operation, tag: u32, result: i32) {
         let checked = match &mut self.parts.content {
@@ -285,9 +364,20 @@ impl<'a, Q: Queue> Worker<'a, Q> {
         match checked {
             Checked::Later => return,
             Checked::Good => {}
-            Checked::Bad(found) => self.found.push(*found),
+            Checked::Bad(found) => self.bad(*found),
         }
         self.free.push(tag);
+    }
+
+    /// The first things found are kept; with `fatal` the first one ends the worker.
+    #[cold]
+    fn bad(&mut self, found: Happening) {
+        if self.found.len() < FAULT_KINDS {
+            self.found.push(found);
+        }
+        if self.parts.manners.fatal && self.ended.is_none() {
+            self.ended = Some(Why::Fault);
+        }
     }
 
     #[cold]
@@ -308,7 +398,13 @@ impl<'a, Q: Queue> Worker<'a, Q> {
     /// Ends the worker's record.
     pub fn finish(mut self) -> Outcome {
         let now = self.parts.queue.now();
+        let held = self.restraint.as_mut().and_then(|restraint| {
+            restraint.leave();
+            restraint.held_depth()
+        });
         let (interval, totals) = self.parts.recorder.finish(now);
+        let stream = interval.stream;
+        self.found.extend(held.map(|outstanding| Happening::Held { stream, outstanding }));
         Outcome {
             interval,
             totals,
@@ -330,6 +426,7 @@ pub fn run<Q: Queue>(mut worker: Worker<'_, Q>) -> Outcome {
         let until_ns = match (at_least, worker.batch.is_empty()) {
             (0, false) if until_ns == u64::MAX => 0,
             (1.., _) if until_ns == u64::MAX => u64::MAX,
+            _ if worker.restraint.as_ref().is_some_and(|r| r.is_spinning(worker.now_ns)) => 0,
             _ => until_ns.min(worker.now_ns + LOOK_UP_NS),
         };
         worker.parts.queue.enter(at_least, until_ns);

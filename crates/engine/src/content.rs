@@ -1,26 +1,54 @@
-//! Puts the bytes of `fathom-content` into the buffers of a worker.
+//! Puts the bytes of `fathom-content` into the buffers of a worker, and judges those that came back.
 
+use crate::Caught;
+use crate::source::{CHECK, OURS, number};
 use crate::sys::arena::ArenaView;
-use fathom_content::Filler;
+use fathom_content::{Filler, Known, fio, sysbench};
 use fathom_drive::{Checked, Content, Operation};
-use fathom_spec::Verb;
+use fathom_record::Happening;
+use fathom_spec::{Bytes, StreamId, Verb};
+use std::sync::Arc;
 
-/// Fills buffers before they are written.
+/// What a worker that checks needs besides.
+#[derive(Clone, Debug)]
+pub(crate) struct Checks {
+    /// In the name of which stream mismatches are told.
+    pub stream: StreamId,
+    /// The targets' names.
+    pub names: Arc<Vec<String>>,
+    /// Who signs what is written.
+    pub writer: fio::Writer,
+    /// Where records that do not pass are kept.
+    pub caught: Caught,
+}
+
+/// Fills buffers before they are written, and checks what was read.
 pub struct Filling {
     filler: Filler,
     view: ArenaView,
+    checks: Option<Checks>,
+    /// Every read is judged, by sysbench's rule.
+    by_sum: bool,
 }
 
 impl Filling {
-    /// What a worker that writes needs; nothing for one that only reads.
-    pub fn wanted(
+    /// What a worker that writes or checks needs; nothing for one that only reads.
+    pub(crate) fn wanted(
         content: &fathom_spec::Content,
         writes: bool,
+        checks: Option<Checks>,
         view: ArenaView,
         seed: u64,
     ) -> Option<Box<dyn Content>> {
-        let filler = Filler::new(content, seed)?;
-        writes.then(|| Box::new(Filling { filler, view }) as Box<dyn Content>)
+        let writer = checks.as_ref().map(|checks| checks.writer).unwrap_or_default();
+        let filler = Filler::new(content, seed)?.signed(writer);
+        let by_sum = *content == fathom_spec::Content::SysbenchSum;
+        let filling = Filling { filler, view, by_sum, checks };
+        (writes || filling.checks.is_some()).then(|| Box::new(filling) as Box<dyn Content>)
+    }
+
+    fn mismatch(&self, stream: StreamId, offset: u64, note: String) -> Checked {
+        Checked::Bad(Box::new(Happening::Mismatch { stream, offset: Bytes(offset), note }))
     }
 }
 
@@ -31,7 +59,38 @@ impl Content for Filling {
             self.filler.fill(bytes, operation.offset, operation.mark);
         }
     }
-    fn check(&mut self, _operation: &Operation, _tag: u32) -> Checked {
-        Checked::Good
+
+    fn check(&mut self, operation: &Operation, tag: u32) -> Checked {
+        let Some(checks) = self.checks.as_ref().filter(|_| operation.verb == Verb::Read) else {
+            return Checked::Good;
+        };
+        let stream = checks.stream;
+        if self.by_sum {
+            let bytes = self.view.bytes(tag, operation.length as usize);
+            return match sysbench::check(bytes, operation.offset) {
+                Ok(()) => Checked::Good,
+                Err(wrong) => {
+                    let note = format!("target {}: {wrong}", operation.target);
+                    self.mismatch(stream, operation.offset, note)
+                }
+            };
+        }
+        if operation.mark & CHECK == 0 {
+            return Checked::Good;
+        }
+        let known = match operation.mark & OURS {
+            0 => Known::Anyone,
+            _ => Known::Since(number(operation.mark)),
+        };
+        let bytes = self.view.bytes(tag, operation.length as usize);
+        match self.filler.check(bytes, operation.offset, known) {
+            None => Checked::Good,
+            Some(wrong) => {
+                checks.caught.keep(operation.target, operation.offset, bytes, &wrong);
+                let name = checks.names.get(operation.target as usize).map_or("", String::as_str);
+                let note = format!("{name}: {wrong}");
+                self.mismatch(stream, wrong.offset, note)
+            }
+        }
     }
 }

@@ -1,14 +1,16 @@
 //! Runs a plan on real files and devices: opens the targets, makes a job of every worker, and lets the conductor
 //! conduct.
 
+use crate::content::Checks;
 use crate::files::OpenTarget;
 use crate::guard::Permits;
+use crate::logs::Logs;
 use crate::queues::{self, Wanted};
 use crate::source::{self, Geometry};
-use crate::{open, simulated};
+use crate::{Caught, Lent, copy, manners, open, simulated, tasks, verifying};
 use fathom_drive::{
-    Begin, Clock, HostSampler, Job, Metronome, Outcome, Pace, Parts, Perform, Queue, Recorder, Seat, Worker,
-    conduct, run,
+    Begin, Clock, HostSampler, Job, Manners, Metronome, Outcome, Pace, Parts, Perform, Queue, Recorder, Seat,
+    Worker, conduct, run,
 };
 use fathom_host::Roots;
 use fathom_record::{Control, Event, Execute, ExecuteError, Run};
@@ -24,6 +26,10 @@ pub struct Engine {
     pub permits: Permits,
     /// Disks whose counters are sampled, by the name under which they are kept.
     pub disks: Vec<(String, fathom_host::DeviceNumber)>,
+    /// Targets of the next plan that are open already; taken by the plan that uses them.
+    pub lent: Vec<(TargetId, Lent)>,
+    /// Records that did not pass a check.
+    pub caught: Caught,
 }
 
 impl Execute for Engine {
@@ -31,14 +37,22 @@ impl Execute for Engine {
         if plan.targets.iter().any(|target| matches!(target, Target::Sim(_))) {
             return simulated::execute(plan, control);
         }
-        let opened = open::open(plan, &self.roots, &self.permits)?;
+        let lent = std::mem::take(&mut self.lent);
+        let opened = open::open(plan, &self.roots, &self.permits, lent)?;
         let targets: Arc<[OpenTarget]> = opened.targets.into();
         let names: Arc<Vec<String>> = Arc::new(
             (0..plan.targets.len() as u32).filter_map(|i| open::name_of(plan, TargetId(i))).collect(),
         );
-        let jobs = jobs(plan, &targets, &names)?;
+        let mut logs = Logs::default();
+        let who = (&self.roots, &self.permits);
+        let jobs = jobs(plan, &targets, &names, who, &mut logs, &self.caught)?;
         let mut sampler = HostSampler { roots: self.roots.clone(), disks: self.disks.clone() };
         let mut run = conduct(plan, jobs, Clock::start(), &mut sampler, control)?;
+        for what in logs.close() {
+            let event = Event { at_ns: run.length_ns, what };
+            control.event(&event);
+            run.events.push(event);
+        }
         let made = opened.happenings.into_iter().map(|what| Event { at_ns: 0, what });
         run.events.splice(0..0, made);
         Ok(run)
@@ -49,21 +63,37 @@ fn jobs<'a>(
     plan: &'a Plan,
     targets: &Arc<[OpenTarget]>,
     names: &Arc<Vec<String>>,
+    who: (&Roots, &Permits),
+    logs: &mut Logs,
+    caught: &Caught,
 ) -> Result<Vec<Job<'a>>, ExecuteError> {
     let cpus = allowed_cpus();
     let workers: u32 = plan.streams.iter().map(|stream| stream.workers).sum();
+    let flows = manners::flows(plan)?;
     let mut jobs = Vec::with_capacity(workers as usize);
     for (id, stream) in plan.streams.iter().enumerate() {
-        let task = Task::new(plan, id, targets)?;
-        for worker in 0..stream.workers {
+        if let Work::Copy(copying) = &stream.work {
+            jobs.push(copy::job(plan, StreamId(id as u32), copying, targets, names)?);
+            continue;
+        }
+        if matches!(stream.work, Work::Files(_) | Work::Compute { .. }) {
+            for worker in 0..stream.workers {
+                let cpus = place(&stream.placement, worker, jobs.len(), workers as usize, &cpus);
+                jobs.extend(tasks::job(plan, StreamId(id as u32), worker, cpus, who)?);
+            }
+            continue;
+        }
+        let task = Task { caught: caught.clone(), ..Task::new(plan, id, targets, names)? };
+        for (worker, log) in (0..).zip(logs.open(plan, stream)?) {
             let task = task.clone();
+            let manners = manners::of(plan, id, worker, &task.blocks, &task.verbs, &flows, log);
             jobs.push(Job {
                 stream: StreamId(id as u32),
                 worker,
                 cpus: place(&stream.placement, worker, jobs.len(), workers as usize, &cpus),
                 verbs: task.verbs.clone(),
                 targets: names.clone(),
-                prepare: Box::new(move |seat| task.prepare(seat, worker)),
+                prepare: Box::new(move |seat| task.prepare(seat, worker, manners)),
             });
         }
     }
@@ -73,14 +103,35 @@ fn jobs<'a>(
 /// Everything that the workers of one stream have in common.
 #[derive(Clone)]
 struct Task {
+    id: StreamId,
     targets: Arc<[OpenTarget]>,
+    names: Arc<Vec<String>>,
     blocks: Blocks,
     stream: Stream,
     geometry: Geometry,
     verbs: Vec<Verb>,
     seed: u64,
     /// The stream's shared source, when the plan names one.
-    shared: Option<source::SharedSource>,
+    shared: Option<source::Common>,
+    recording: Option<source::Recording>,
+    caught: Caught,
+}
+
+/// What a stream replays, if it replays.
+fn recording(
+    plan: &Plan,
+    blocks: &Blocks,
+    geometry: &Geometry,
+) -> Result<Option<source::Recording>, ExecuteError> {
+    let Pattern::Trace(id) = blocks.pattern else { return Ok(None) };
+    let Some(Target::Path(path)) = plan.targets.get(id.0 as usize) else {
+        return Err(refuse("recording but in a file"));
+    };
+    let file = std::fs::File::open(&path.path).map_err(|error| ExecuteError::Target {
+        what: format!("cannot read the recording {}: {error}", path.path),
+        hint: "name a file of recorded operations".to_owned(),
+    })?;
+    source::Recording::read(file, &path.path, geometry).map(Some)
 }
 
 /// What this engine cannot do yet is an error that names it, never silence.
@@ -94,25 +145,18 @@ fn refuse(what: &str) -> ExecuteError {
 /// Checks that a stream asks for nothing that would be dropped.
 pub(crate) fn check(stream: &Stream) -> Result<&Blocks, ExecuteError> {
     let Work::Blocks(blocks) = &stream.work else {
-        return Err(refuse("serial work on files, copies or sessions"));
+        return Err(refuse("such work on blocks"));
     };
     match &stream.arrival {
-        Arrival::Closed { think: Some(_) } => return Err(refuse("think time")),
-        Arrival::Recorded { .. } => return Err(refuse("recorded arrivals")),
-        Arrival::Closed { think: None } | Arrival::Open(_) => {}
+        Arrival::Recorded { .. } if !matches!(blocks.pattern, Pattern::Trace(_)) => {
+            return Err(refuse("recorded arrivals without a recording"));
+        }
+        Arrival::Open(_) if matches!(blocks.pattern, Pattern::Trace(_)) => {
+            return Err(refuse("timetable for a recording, which has its own"));
+        }
+        _ => {}
     }
-    if !matches!(stream.depth, Depth::Fixed(_)) {
-        return Err(refuse("depth other than a fixed one"));
-    }
-    if stream.keep.submit || stream.keep.log.is_some() {
-        return Err(refuse("submission latencies and logs of single I/Os"));
-    }
-    if !stream.after_last.is_empty() {
-        return Err(refuse("syncs after the last operation"));
-    }
-    if blocks.verify.is_some() {
-        return Err(refuse("verification"));
-    }
+    verifying::check(blocks)?;
     if stream.depth.most() == 0 || stream.workers == 0 || blocks.sizes.least().0 == 0 {
         return Err(refuse("stream without workers, depth or bytes"));
     }
@@ -120,33 +164,80 @@ pub(crate) fn check(stream: &Stream) -> Result<&Blocks, ExecuteError> {
 }
 
 impl Task {
-    fn new(plan: &Plan, id: usize, targets: &Arc<[OpenTarget]>) -> Result<Self, ExecuteError> {
+    fn new(
+        plan: &Plan,
+        id: usize,
+        targets: &Arc<[OpenTarget]>,
+        names: &Arc<Vec<String>>,
+    ) -> Result<Self, ExecuteError> {
         let stream = plan.streams[id].clone();
-        let blocks = check(&stream)?.clone();
+        let mut blocks = check(&stream)?.clone();
+        blocks.content = verifying::content(&blocks)?;
         let sizes: Vec<u64> = targets.iter().map(|t| t.size_bytes).collect();
         let align = targets.iter().map(OpenTarget::alignment).max().unwrap_or(1);
         let geometry = open::geometry(plan, &blocks, &sizes, align)?;
-        let verbs = source::verbs(&blocks);
+        let recording = recording(plan, &blocks, &geometry)?;
+        if let Some(recording) = &recording {
+            blocks.sizes = Sizes::One(Bytes(recording.longest().max(1).into()));
+        }
+        let verbs = source::cells(&stream, &blocks, recording.as_ref())?;
         let seed = plan.seed ^ (id as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
         let shared = match blocks.shared {
             None => None,
             Some(_) => {
                 let stop = amounts(&stream.stop);
-                Some(source::share(source::build(&blocks, &geometry, &stop, 0, 1, seed, &verbs)?))
+                Some(source::Common::of(&stream, &blocks, &geometry, &stop, seed, &verbs)?)
             }
         };
-        Ok(Task { targets: targets.clone(), blocks, stream, geometry, verbs, seed, shared })
+        Ok(Task {
+            id: StreamId(id as u32),
+            targets: targets.clone(),
+            names: names.clone(),
+            blocks,
+            stream,
+            geometry,
+            verbs,
+            seed,
+            shared,
+            recording,
+            caught: Caught::default(),
+        })
     }
 
-    fn prepare(self, seat: &Seat, worker: u32) -> Result<Perform, ExecuteError> {
-        let source: Box<dyn fathom_drive::Source> = match &self.shared {
-            Some(shared) => Box::new(shared.clone()),
-            None => {
-                let stop = amounts(&self.stream.stop);
-                let workers = self.stream.workers;
-                source::build(&self.blocks, &self.geometry, &stop, worker, workers, self.seed, &self.verbs)?
+    fn source(&self, worker: u32) -> Result<Box<dyn fathom_drive::Source>, ExecuteError> {
+        if let Some(shared) = &self.shared {
+            return Ok(shared.of_worker(worker));
+        }
+        let Task { stream, blocks, geometry, seed, verbs, .. } = self;
+        let stop = amounts(&stream.stop);
+        let make = || match &self.recording {
+            None => source::build(blocks, geometry, &stop, worker, stream.workers, *seed, verbs),
+            Some(recording) => {
+                let speed = match stream.arrival {
+                    Arrival::Recorded { speed } => Some(speed),
+                    _ => None,
+                };
+                let most = (stop.passes.unwrap_or(1), stop.operations.unwrap_or(u64::MAX));
+                Ok(recording.source(verbs, (worker, stream.workers), speed, most))
             }
         };
+        match blocks.verify {
+            None => make(),
+            Some(verify) => source::verified(&make, blocks, verify, verbs, &stream.stop),
+        }
+    }
+
+    fn prepare(self, seat: &Seat, worker: u32, manners: Manners) -> Result<Perform, ExecuteError> {
+        let source = self.source(worker)?;
+        let checks = self.blocks.verify.map(|_| Checks {
+            stream: self.id,
+            names: self.names.clone(),
+            writer: fathom_content::fio::Writer { run: self.seed, worker: worker as u16 + 1 },
+            caught: self.caught.clone(),
+        });
+        if self.blocks.verify.is_some_and(|verify| verify.checkers > 0) {
+            seat.note("what is read is checked by the worker that read it".to_owned());
+        }
         let wanted = Wanted {
             kind: self.blocks.queue,
             options: self.blocks.queue_options,
@@ -154,13 +245,20 @@ impl Task {
             sync: self.blocks.sync.first().map_or(SyncKind::Fdatasync, |rule| rule.kind),
             depth: self.stream.depth.most(),
             size_most: self.blocks.sizes.most().0 as usize,
-            writes: self.verbs.iter().any(|verb| verb.writes()),
+            writes: self.verbs.iter().any(|verb| verb.writes())
+                && !self.blocks.verify.is_some_and(|verify| verify.only),
             content: self.blocks.content.clone(),
+            checks,
             seed: self.seed ^ u64::from(worker) << 32,
         };
         let stream = self.stream;
         let seed = self.seed.wrapping_add(u64::from(worker) * 7919);
-        queues::build(self.targets, wanted, seat, WorkerMaker { source, stream, verbs: self.verbs, seed })
+        queues::build(
+            self.targets,
+            wanted,
+            seat,
+            WorkerMaker { source, stream, verbs: self.verbs, seed, manners },
+        )
     }
 }
 
@@ -170,6 +268,7 @@ pub(crate) struct WorkerMaker {
     stream: Stream,
     verbs: Vec<Verb>,
     seed: u64,
+    manners: Manners,
 }
 
 impl WorkerMaker {
@@ -190,7 +289,9 @@ impl WorkerMaker {
         begin: Begin,
     ) -> Outcome {
         let depth = self.stream.depth.most() as usize;
-        let until_ns = self.stream.stop.time.map_or(u64::MAX, |time| begin.at_ns.saturating_add(time.0));
+        // A worker that verifies ends its writing by itself, and then reads to the end.
+        let time = self.stream.stop.time.filter(|_| !verifying::reads_again(&self.stream));
+        let until_ns = time.map_or(u64::MAX, |time| begin.at_ns.saturating_add(time.0));
         let recorder = Recorder::new(begin.interval, begin.frame, Some(begin.outbox), seat.published.clone());
         let batch = match self.stream.batch.submit {
             0 => depth,
@@ -208,6 +309,7 @@ impl WorkerMaker {
             until_ns,
             steering: &seat.steering,
             published: seat.published.clone(),
+            manners: self.manners,
         }))
     }
 }

@@ -1,7 +1,7 @@
 //! Who may be written to. A target becomes [`Writable`] only here, and only when it is fathom's own scratch file
 //! or nobody uses it and the user consented.
 
-use fathom_host::{HoldingKind, Holdings, Roots, inspect, resolve};
+use fathom_host::{Closeness, HoldingKind, Holdings, OpenFiles, Roots, inspect_among, resolve};
 use fathom_record::ExecuteError;
 use std::path::{Path, PathBuf};
 
@@ -39,7 +39,9 @@ impl Permits {
 
     /// Has the user consented to writing here?
     pub fn consented(&self, path: &Path) -> bool {
-        self.consents.iter().any(|name| same_place(name, path))
+        // As it stands first: following the links of hundreds of names takes long.
+        self.consents.iter().any(|name| Path::new(name) == path)
+            || self.consents.iter().any(|name| same_place(name, path))
     }
 }
 
@@ -77,6 +79,16 @@ fn in_use(kind: HoldingKind) -> bool {
 
 /// Makes a target writable, or says why not and what to do.
 pub fn allow(roots: &Roots, path: &Path, permits: &Permits) -> Result<Writable, ExecuteError> {
+    allow_among(roots, path, permits, &OpenFiles::read(roots))
+}
+
+/// The same for one of many targets: what other processes have open was looked at just before.
+pub fn allow_among(
+    roots: &Roots,
+    path: &Path,
+    permits: &Permits,
+    open: &OpenFiles,
+) -> Result<Writable, ExecuteError> {
     let allowed = Writable { path: path.to_owned() };
     if permits.scratch.iter().any(|own| own == path) {
         return Ok(allowed);
@@ -84,9 +96,14 @@ pub fn allow(roots: &Roots, path: &Path, permits: &Permits) -> Result<Writable, 
     if !path.exists() {
         return Ok(allowed);
     }
+    if keeps_nothing(path) {
+        return Ok(allowed);
+    }
     let refuse = |what: String, hint: String| Err(ExecuteError::Target { what, hint });
     let name = path.display();
-    let holdings = inspect(roots, path).map_err(|error| ExecuteError::Target {
+    // What a file holds is asked only where it decides.
+    let closeness = if permits.consented(path) { Closeness::Use } else { Closeness::Whole };
+    let holdings = inspect_among(roots, path, open, closeness).map_err(|error| ExecuteError::Target {
         what: format!("cannot see what {name} holds: {error}"),
         hint: "only a target that could be looked at is written to; try as root, or measure with --read-only"
             .to_owned(),
@@ -112,6 +129,34 @@ pub fn allow(roots: &Roots, path: &Path, permits: &Permits) -> Result<Writable, 
         );
     }
     Ok(allowed)
+}
+
+/// Makes a plain file writable that the user named as the place to write to, whatever stands in it and whoever reads
+/// it: only what shows it as a disk or swaps on it is in the way. Anything else goes by [`allow`].
+pub fn allow_named_file(roots: &Roots, path: &Path, permits: &Permits) -> Result<Writable, ExecuteError> {
+    if !path.metadata().is_ok_and(|about| about.is_file()) {
+        return allow(roots, path, permits);
+    }
+    let others = OpenFiles::default();
+    let holdings = inspect_among(roots, path, &others, Closeness::Use).unwrap_or_default();
+    let disk = |kind| matches!(kind, HoldingKind::Mounted | HoldingKind::Swap | HoldingKind::LoopBacked);
+    match holdings.holds.iter().find(|holding| disk(holding.kind)) {
+        Some(use_) => Err(ExecuteError::Target {
+            what: format!("cannot write to {}: {}", path.display(), use_.detail),
+            hint: use_.hint.clone(),
+        }),
+        None => Ok(Writable { path: path.to_owned() }),
+    }
+}
+
+/// Pipes, terminals and the null devices: nothing that was there before is lost by writing.
+fn keeps_nothing(path: &Path) -> bool {
+    use std::os::unix::fs::{FileTypeExt, MetadataExt};
+    let Ok(about) = path.metadata() else { return false };
+    let (major, minor) = (rustix::fs::major(about.rdev()), rustix::fs::minor(about.rdev()));
+    let harmless = matches!((major, minor), (1, 3 | 5 | 7) | (4 | 5 | 136..=143, _));
+    // A directory cannot be written to: opening it says so better.
+    about.is_dir() || about.file_type().is_fifo() || (about.file_type().is_char_device() && harmless)
 }
 
 /// A check of use that could not be made. On a regular file only its content matters; on a device all do.

@@ -1,11 +1,12 @@
 //! Opens a plan's targets, settles their sizes, and says where on them each stream works.
 
+use crate::Lent;
 use crate::files::OpenTarget;
 use crate::guard::{self, Permits};
 use crate::source::Geometry;
-use fathom_host::Roots;
+use fathom_host::{OpenFiles, Roots};
 use fathom_record::{Did, ExecuteError, Happening};
-use fathom_spec::{Access, Blocks, Bytes, Durability, Extent, PathTarget, Plan, Space, Target};
+use fathom_spec::{Access, Blocks, Bytes, Durability, Extent, PathTarget, Plan, Space, Target, TargetId};
 use rustix::fs::{FallocateFlags, FileType, Mode, OFlags, SeekFrom};
 use std::os::fd::OwnedFd;
 use std::path::Path;
@@ -19,11 +20,23 @@ pub struct Opened {
 }
 
 /// Opens every target of a plan.
-pub fn open(plan: &Plan, roots: &Roots, permits: &Permits) -> Result<Opened, ExecuteError> {
+pub fn open(
+    plan: &Plan,
+    roots: &Roots,
+    permits: &Permits,
+    lent: Vec<(TargetId, Lent)>,
+) -> Result<Opened, ExecuteError> {
     let mut opened = Opened { targets: Vec::new(), happenings: Vec::new() };
-    for target in &plan.targets {
+    let others = if plan.writes() { OpenFiles::read(roots) } else { OpenFiles::default() };
+    let mut lent: Vec<Option<(TargetId, Lent)>> = lent.into_iter().map(Some).collect();
+    for (id, target) in plan.targets.iter().enumerate() {
+        let here = lent.iter_mut().find(|lent| lent.as_ref().is_some_and(|lent| lent.0.0 as usize == id));
+        if let Some((_, lent)) = here.and_then(Option::take) {
+            opened.targets.push(OpenTarget::lent(lent));
+            continue;
+        }
         let open = match target {
-            Target::Path(path) => open_path(path, roots, permits, &mut opened.happenings)?,
+            Target::Path(path) => open_path(path, roots, (permits, &others), &mut opened.happenings)?,
             Target::Null(size) => OpenTarget::nothing(size.0),
             Target::Sim(_) | Target::Database(_) => {
                 return Err(ExecuteError::Plan {
@@ -40,7 +53,7 @@ pub fn open(plan: &Plan, roots: &Roots, permits: &Permits) -> Result<Opened, Exe
 fn open_path(
     target: &PathTarget,
     roots: &Roots,
-    permits: &Permits,
+    (permits, others): (&Permits, &OpenFiles),
     happenings: &mut Vec<Happening>,
 ) -> Result<OpenTarget, ExecuteError> {
     let path = Path::new(&target.path);
@@ -50,7 +63,7 @@ fn open_path(
         Access::Write => OFlags::RDWR,
     } | OFlags::CLOEXEC;
     if target.access == Access::Write {
-        guard::allow(roots, path, permits)?;
+        guard::allow_among(roots, path, permits, others)?;
         flags |= if target.create.is_some() { OFlags::CREATE } else { OFlags::empty() };
     }
     if target.direct {
@@ -138,10 +151,16 @@ pub fn geometry(
         Extent::Percent(percent) => (total as f64 * percent / 100.0) as u64,
         Extent::Whole => left,
     };
-    let grows = matches!(blocks.pattern, fathom_spec::Pattern::Sequential(fathom_spec::Begin::Append));
+    let appends = matches!(blocks.pattern, fathom_spec::Pattern::Sequential(fathom_spec::Begin::Append));
+    // Files that are made empty have no end yet.
+    let made_empty = |id: &fathom_spec::TargetId| {
+        let target = plan.targets.get(id.0 as usize);
+        matches!(target, Some(Target::Path(PathTarget { create: Some(Bytes(0)), .. })))
+    };
+    let grows = appends || members(space).iter().all(made_empty);
     // A log grows from where it ends now.
     let start = match blocks.region.0 {
-        Extent::Bytes(Bytes(0)) if grows => total.next_multiple_of(logical_block.max(1)),
+        Extent::Bytes(Bytes(0)) if appends => total.next_multiple_of(logical_block.max(1)),
         place => settle(place, 0),
     };
     let length = settle(blocks.region.1, total.saturating_sub(start));
@@ -160,7 +179,8 @@ pub fn geometry(
             hint: "use a larger target, a smaller --size or a smaller --block-size".to_owned(),
         });
     }
-    if logical_block > 1 && !blocks.sizes.least().0.is_multiple_of(logical_block) {
+    // A shared course follows its own arithmetic: what the kernel refuses of it is a fault of the run.
+    if blocks.shared.is_none() && logical_block > 1 && !blocks.sizes.least().0.is_multiple_of(logical_block) {
         return Err(ExecuteError::Plan {
             what: format!(
                 "blocks of {} cannot be read past the page cache: the device's logical block is {}",

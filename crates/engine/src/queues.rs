@@ -1,7 +1,7 @@
 //! Chooses how I/O is asked of the kernel, and falls back where that cannot be had: every fallback is an event of
 //! the record.
 
-use crate::content::Filling;
+use crate::content::{Checks, Filling};
 use crate::execute::WorkerMaker;
 use crate::files::OpenTarget;
 use crate::null::NullQueue;
@@ -25,6 +25,8 @@ pub(crate) struct Wanted {
     pub size_most: usize,
     pub writes: bool,
     pub content: Content,
+    /// How what was read is checked, if it is.
+    pub checks: Option<Checks>,
     pub seed: u64,
 }
 
@@ -79,9 +81,12 @@ fn attempt(
     seat: &Seat,
     maker: &mut Option<WorkerMaker>,
 ) -> std::io::Result<Perform> {
-    let arena = Arena::new(wanted.depth as usize, wanted.size_most)?;
+    let (count, size) = (wanted.depth as usize, wanted.size_most);
+    let arena = if wanted.options.huge_pages { Arena::huge(count, size)? } else { Arena::new(count, size)? };
+    let pages = if arena.is_huge() { ", buffers in huge pages" } else { "" };
     let view = ArenaView::of(&arena);
-    let filling = || Filling::wanted(&wanted.content, wanted.writes, view, wanted.seed);
+    let filling =
+        || Filling::wanted(&wanted.content, wanted.writes, wanted.checks.clone(), view, wanted.seed);
     let syncs = (wanted.commit, wanted.sync);
     let clock = seat.clock;
     let mut take =
@@ -92,13 +97,13 @@ fn attempt(
             let wishes = Wishes { depth, writes, commit, sync, options };
             let queue = UringQueue::new(targets.clone(), arena, clock, wishes)?;
             queue.notes().iter().for_each(|note| seat.note(note.clone()));
-            seat.queue(queue.description());
+            seat.queue(queue.description() + pages);
             take().on(queue, filling())
         }
         QueueKind::Libaio => {
             let queue = AioQueue::new(targets.clone(), arena, clock, syncs, wanted.options)?;
             queue.notes().iter().for_each(|note| seat.note(note.clone()));
-            seat.queue("libaio".to_owned());
+            seat.queue(format!("libaio{pages}"));
             take().on(queue, filling())
         }
         QueueKind::Mmap => {
@@ -106,7 +111,7 @@ fn attempt(
             if targets.iter().any(OpenTarget::is_direct) {
                 seat.note("mmap goes through the page cache, although direct I/O was asked for".to_owned());
             }
-            seat.queue("mmap".to_owned());
+            seat.queue(format!("mmap{pages}"));
             take().on(queue, filling())
         }
         kind => {
@@ -116,7 +121,7 @@ fn attempt(
                     | (if options.no_wait { libc::RWF_NOWAIT } else { 0 })
             };
             let flags = vectored.then(|| flags(wanted.options));
-            seat.queue(name(kind).to_owned());
+            seat.queue(format!("{}{pages}", name(kind)));
             take().on(PsyncQueue::new(targets.clone(), arena, clock, syncs.0, syncs.1, flags), filling())
         }
     })

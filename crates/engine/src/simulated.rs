@@ -1,6 +1,6 @@
 //! Runs a plan on simulated devices: the same sources, pace and recorder on a virtual clock, one thread, exact.
 
-use crate::{execute, open, source};
+use crate::{execute, manners, open, source};
 use fathom_drive::sim::{Device, SimQueue, World, drive};
 use fathom_drive::{
     Outcome, Parts, Published, Recorder, Steering, Worker, collect, empty_interval, empty_run, fault_events,
@@ -18,6 +18,7 @@ pub fn execute(plan: &Plan, control: &mut dyn Control) -> Result<Run, ExecuteErr
     let sizes: Vec<u64> = devices.iter().map(|device| device.size_bytes).collect();
     let world = World::new(devices, plan.streams.iter().map(|s| s.workers as usize).sum());
     let steering: Vec<Steering> = plan.streams.iter().map(|s| Steering::new(s.depth.most())).collect();
+    let flows = manners::flows(plan)?;
     let mut crew = Vec::new();
     let mut owners = Vec::new();
     for (id, stream) in plan.streams.iter().enumerate() {
@@ -29,7 +30,13 @@ pub fn execute(plan: &Plan, control: &mut dyn Control) -> Result<Run, ExecuteErr
             });
         }
         let geometry = open::geometry(plan, blocks, &sizes, 1)?;
-        let verbs = source::verbs(blocks);
+        if stream.keep.log.is_some() || blocks.verify.is_some() {
+            return Err(ExecuteError::Plan {
+                what: "a simulated device has no bytes to verify, and its operations no log".to_owned(),
+                hint: "use a file or a device".to_owned(),
+            });
+        }
+        let verbs = source::cells(stream, blocks, None)?;
         let seed = plan.seed ^ (id as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
         let stop = execute::amounts(&stream.stop);
         let make = |worker, workers| source::build(blocks, &geometry, &stop, worker, workers, seed, &verbs);
@@ -58,6 +65,7 @@ pub fn execute(plan: &Plan, control: &mut dyn Control) -> Result<Run, ExecuteErr
                 until_ns: stream.stop.time.map_or(u64::MAX, |time| time.0),
                 steering: &steering[id],
                 published: published.clone(),
+                manners: manners::of(plan, id, worker, blocks, &verbs, &flows, None),
             }));
             owners.push((StreamId(id as u32), worker, verbs.clone(), published));
         }
@@ -149,10 +157,11 @@ fn report(
     let names: Vec<String> =
         (0..plan.targets.len() as u32).filter_map(|i| open::name_of(plan, TargetId(i))).collect();
     for ((stream, worker, verbs), outcome) in owners.into_iter().zip(outcomes) {
-        let Outcome { interval, totals, faults, found: _, span_ns, outstanding_most, why } = outcome;
+        let Outcome { interval, totals, faults, found, span_ns, outstanding_most, why } = outcome;
         control.interval(&interval);
         collect(&mut run, &interval);
         run.events.extend(fault_events(stream, faults, &names));
+        run.events.extend(found.into_iter().map(|what| Event { at_ns: length_ns, what }));
         run.workers.push(WorkerTotals {
             stream,
             worker,

@@ -133,10 +133,9 @@ fn streams_start_after_those_they_name() {
 fn what_the_engine_cannot_do_is_an_error_that_names_it() {
     let file = file_of(1 << 20);
     let mut plan = reads(file.path(), QueueKind::Auto, 4);
-    plan.streams[0].arrival =
-        Arrival::Closed { think: Some(Think { wait: Nanos(1), spin: Nanos(0), every: 1 }) };
+    plan.streams[0].depth = Depth::Flow { cell: CellId(0), weight: 1, high: 4 };
     let error = Engine::default().execute(&plan, &mut ()).unwrap_err().to_string();
-    assert!(error.contains("think time"), "{error}");
+    assert!(error.contains("no flow number 0"), "{error}");
     let mut odd = reads(file.path(), QueueKind::Auto, 4);
     if let Work::Blocks(blocks) = &mut odd.streams[0].work {
         blocks.sizes = Sizes::One(Bytes(1000));

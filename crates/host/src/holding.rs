@@ -15,7 +15,8 @@ use crate::block::{BlockDevice, Make};
 use crate::database_directory::database_directory;
 use crate::file_system::btrfs_devices;
 use crate::mounts::read_mounts;
-use crate::roots::{DeviceNumber, Roots, Unchecked, Unknown, names_in, read_text};
+use crate::open_files::{OpenFiles, Opener};
+use crate::roots::{DeviceNumber, Roots, Unchecked, Unknown, read_text};
 use crate::signature::scan;
 
 /// The twelve kinds of use, and bytes that no known mark explains.
@@ -84,6 +85,25 @@ impl Holdings {
 
 /// Looks at a block device or regular file from all sides. The caller must not have it open exclusively itself.
 pub fn inspect(roots: &Roots, path: &Path) -> io::Result<Holdings> {
+    inspect_among(roots, path, &OpenFiles::read(roots), Closeness::Whole)
+}
+
+/// How closely a target is looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Closeness {
+    /// Who uses it, and what it holds.
+    Whole,
+    /// A regular file: only who uses it. A device is always looked at whole.
+    Use,
+}
+
+/// The same for one of many targets: what other processes have open was looked at before.
+pub fn inspect_among(
+    roots: &Roots,
+    path: &Path,
+    open: &OpenFiles,
+    closeness: Closeness,
+) -> io::Result<Holdings> {
     let path = fs::canonicalize(path)?;
     let about = fs::metadata(&path)?;
     let mut look = Look::new(roots);
@@ -100,8 +120,10 @@ pub fn inspect(roots: &Roots, path: &Path) -> io::Result<Holdings> {
             format!("{} is neither a regular file nor a block device", path.display()),
         ));
     }
-    look.open_descriptors();
-    look.content(&path, kind.is_block_device().then(|| DeviceNumber::from_raw(about.rdev())));
+    look.open_descriptors(open);
+    if closeness == Closeness::Whole || kind.is_block_device() {
+        look.content(&path, kind.is_block_device().then(|| DeviceNumber::from_raw(about.rdev())));
+    }
     Ok(look.finish())
 }
 
@@ -347,47 +369,20 @@ impl<'a> Look<'a> {
     }
 
     /// Other processes' open files, where they may be looked at.
-    fn open_descriptors(&mut self) {
-        let own = std::process::id().to_string();
-        let mut hidden = 0u32;
-        for pid in names_in(&self.roots.proc) {
-            if pid == own || !pid.bytes().all(|digit| digit.is_ascii_digit()) {
-                continue;
-            }
-            let process = self.roots.proc.join(&pid);
-            let descriptors = match fs::read_dir(process.join("fd")) {
-                Ok(descriptors) => descriptors,
-                Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-                    hidden += 1;
-                    continue;
-                }
-                Err(_) => continue,
-            };
-            if let Some(what) = descriptors.flatten().find_map(|one| self.is_of_the_target(&one.path())) {
-                let name = read_text(&process.join("comm")).unwrap_or_default();
-                let detail = format!("process {pid} ({name}) has {} open", what.display());
-                self.hold(HoldingKind::HeldOpen, detail, &format!("end process {pid} first"));
-            }
+    fn open_descriptors(&mut self, open: &OpenFiles) {
+        let files = self.files.iter().flat_map(|(file_system, inode)| open.of_file(*file_system, *inode));
+        let devices = self.family.iter().flat_map(|device| open.of_device(device.number));
+        let mut openers: Vec<&Opener> = files.chain(devices).collect();
+        openers.sort_by(|one, other| one.pid.cmp(&other.pid));
+        openers.dedup_by(|one, other| one.pid == other.pid);
+        for Opener { pid, name, file } in openers {
+            let detail = format!("process {pid} ({name}) has {} open", file.display());
+            self.hold(HoldingKind::HeldOpen, detail, &format!("end process {pid} first"));
         }
-        if hidden > 0 {
-            let why = format!("{hidden} processes of other users cannot be looked at; root may");
+        if open.hidden > 0 {
+            let why = format!("{} processes of other users cannot be looked at; root may", open.hidden);
             self.unchecked.add("who has the target open", why);
         }
-    }
-
-    /// The file's name, if a link in `/proc/PID/fd` leads to the target's bytes.
-    fn is_of_the_target(&self, descriptor: &Path) -> Option<PathBuf> {
-        // Sockets and pipes are told by the link's text alone.
-        let name = fs::read_link(descriptor).ok().filter(|name| name.is_absolute())?;
-        let about = fs::metadata(descriptor).ok()?;
-        let is_it = match about.file_type().is_block_device() {
-            true => {
-                let number = DeviceNumber::from_raw(about.rdev());
-                self.family.iter().any(|device| device.number == number)
-            }
-            false => self.files.contains(&(about.dev(), about.ino())),
-        };
-        is_it.then_some(name)
     }
 
     /// What the bytes say: those of the target, and of a whole disk also those of each partition.

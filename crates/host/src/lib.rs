@@ -7,7 +7,7 @@
 //! | `block`, `mounts`, `roots` | how sysfs, mountinfo and small files are read |
 //! | `extents` | what direct I/O must be aligned to, and which bytes of a file were ever written |
 //! | `counters` | disks, processors, pressure, other processes' I/O, as raw samples and their differences |
-//! | `holding`, `signature`, `database_directory` | what a target holds and who holds it: the guard's facts |
+//! | `holding`, `open_files`, `signature`, `database_directory` | what a target holds and who holds it: the guard's facts |
 //! | `lock` | one calibration at a time on a disk |
 //! | `scratch` | scratch files that say whose they are |
 //!
@@ -28,14 +28,17 @@ pub mod link;
 pub mod lock;
 pub mod machine;
 pub mod mounts;
+pub mod open_files;
+pub mod page_cache;
 pub mod roots;
 pub mod scratch;
 pub mod signature;
 pub mod storage;
 mod sys;
 
-pub use holding::{Holding, HoldingKind, Holdings, inspect};
+pub use holding::{Closeness, Holding, HoldingKind, Holdings, inspect, inspect_among};
 pub use machine::{Machine, read_machine};
+pub use open_files::{OpenFiles, Opener};
 pub use roots::{DeviceNumber, Roots, Unknown};
 pub use scratch::Scratch;
 pub use storage::{Storage, TargetKind, resolve};

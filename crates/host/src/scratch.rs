@@ -115,8 +115,10 @@ fn boot(roots: &Roots) -> io::Result<String> {
     Ok(read_text(&roots.proc.join("sys/kernel/random/boot_id"))?.chars().take(8).collect())
 }
 
-/// Field 22; the name in field 2 may hold blanks and brackets, so fields are counted behind its last bracket.
-fn start_ticks(roots: &Roots, pid: u32) -> Option<u64> {
+/// When a process started, in ticks since boot; `None` when it does not run (or cannot be seen).
+///
+/// Field 22 of its stat; the name in field 2 may hold blanks and brackets, so fields are counted behind its last bracket.
+pub fn start_ticks(roots: &Roots, pid: u32) -> Option<u64> {
     let text = read_text(&roots.proc.join(pid.to_string()).join("stat")).ok()?;
     text.rsplit_once(')')?.1.split_whitespace().nth(19)?.parse().ok()
 }

@@ -97,6 +97,13 @@ pub enum Happening {
     },
     /// Something that was asked for could not be had, and what was taken in its place.
     Fallback(String),
+    /// A worker that was to hold a latency ended with so many I/Os outstanding.
+    Held {
+        /// In which stream.
+        stream: StreamId,
+        /// The most I/Os with which it was held.
+        outstanding: u32,
+    },
     /// No completion for as long as the plan's `stall`, with I/Os outstanding.
     Stalled {
         /// In which stream.

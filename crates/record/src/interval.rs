@@ -119,8 +119,12 @@ impl Interval {
         let Interval { stream: _, worker: _, start_ns, length_ns, cells, slots, outstanding } = other;
         self.start_ns = self.start_ns.min(*start_ns);
         self.length_ns = self.length_ns.max(*length_ns);
-        for (verb, cell) in cells {
-            match self.cells.iter_mut().find(|mine| mine.0 == *verb) {
+        // A verb may have two cells, such as syncs between operations and after the last: the place counts first.
+        for (number, (verb, cell)) in cells.iter().enumerate() {
+            let same_place = self.cells.get(number).is_some_and(|mine| mine.0 == *verb);
+            let at =
+                if same_place { Some(number) } else { self.cells.iter().position(|mine| mine.0 == *verb) };
+            match at.and_then(|at| self.cells.get_mut(at)) {
                 Some(mine) => mine.1.merge(cell),
                 None => self.cells.push((*verb, cell.clone())),
             }

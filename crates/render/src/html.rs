@@ -18,6 +18,27 @@ pub fn write(record: &ResultRecord, out: &mut impl Write) -> io::Result<()> {
 
 fn page(record: &ResultRecord) -> Markup {
     let targets = record.targets.join(", ");
+    frame(
+        record,
+        &targets,
+        html! {
+            (heading(record, &targets))
+            (cards(record))
+            (checks(record))
+            (over_load(record))
+            (large_and_writes(record))
+            (over_time(record))
+            (html_details::latencies(record))
+            (html_details::machine(record))
+            (html_details::how_to_read(record))
+            (html_details::runs(record))
+            (html_details::footer(record))
+        },
+    )
+}
+
+/// What every page has around it: a title, the style, both colour schemes.
+pub(crate) fn frame(record: &ResultRecord, targets: &str, inside: Markup) -> Markup {
     html! {
         (DOCTYPE)
         html lang="en" {
@@ -28,21 +49,7 @@ fn page(record: &ResultRecord) -> Markup {
                 title { "fathom " (record.tool) ": " (targets) }
                 style { (PreEscaped(CSS)) }
             }
-            body {
-                main {
-                    (heading(record, &targets))
-                    (cards(record))
-                    (checks(record))
-                    (over_load(record))
-                    (large_and_writes(record))
-                    (over_time(record))
-                    (html_details::latencies(record))
-                    (html_details::machine(record))
-                    (html_details::how_to_read(record))
-                    (html_details::runs(record))
-                    (html_details::footer(record))
-                }
-            }
+            body { main { (inside) } }
         }
     }
 }

@@ -3,10 +3,9 @@
 
 use crate::{html as page, html_details, number, svg};
 use fathom_record::{Histogram, LARGE, Latency, Load, Purpose, ResultRecord, SMALL, Side};
-use maud::{DOCTYPE, Markup, PreEscaped, html};
+use maud::{Markup, html};
 use std::io::{self, Write};
 
-const CSS: &str = include_str!("page.css");
 /// Of the widest drawing.
 const WIDTH: f64 = 1060.0;
 /// Left of a map: row headers.
@@ -43,30 +42,20 @@ fn whole(record: &ResultRecord) -> Markup {
         })
         .collect();
     let targets = record.targets.join(", ");
-    html! {
-        (DOCTYPE)
-        html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                meta name="color-scheme" content="light dark";
-                title { "fathom " (record.tool) ": " (targets) }
-                style { (PreEscaped(CSS)) }
-            }
-            body {
-                main {
-                    (page::heading(record, &targets))
-                    (page::cards(record))
-                    (maps(&cells))
-                    (spread(&cells))
-                    (table(&cells))
-                    (html_details::machine(record))
-                    (html_details::runs(record))
-                    (html_details::footer(record))
-                }
-            }
-        }
-    }
+    page::frame(
+        record,
+        &targets,
+        html! {
+            (page::heading(record, &targets))
+            (page::cards(record))
+            (maps(&cells))
+            (spread(&cells))
+            (table(&cells))
+            (html_details::machine(record))
+            (html_details::runs(record))
+            (html_details::footer(record))
+        },
+    )
 }
 
 /// What one map shows.

@@ -1,6 +1,6 @@
 //! Block work: which offsets, which verbs, what sizes, which bytes, and how it is asked of the kernel.
 
-use crate::{Bytes, CellId, SpaceId, TargetId};
+use crate::{Bytes, CellId, DataTest, SpaceId, TargetId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -99,6 +99,22 @@ pub enum Pattern {
     Normal(f64),
     /// Pairs of percent of accesses, percent of the region.
     Zoned(Vec<(f64, f64)>),
+    /// Where another pattern points, `run` operations one behind the other, or all at the same place.
+    Runs {
+        /// Where runs begin.
+        of: Box<Pattern>,
+        /// Operations in a run.
+        run: u64,
+        /// All operations of a run touch the same block.
+        same: bool,
+    },
+    /// Another pattern for a share of the operations; the others go on behind the last one.
+    Partly {
+        /// The other pattern.
+        of: Box<Pattern>,
+        /// Its share, 0 to 100.
+        percent: u8,
+    },
     /// As a recording says.
     Trace(TargetId),
 }
@@ -156,10 +172,15 @@ pub enum Mix {
         /// 0 to 100.
         read_percent: u8,
     },
+    /// Each block is discarded, and then written.
+    TrimWrite,
     /// By what was completed so far, as sysbench does.
     ByCompleted {
         /// The ratio to keep.
         reads_per_write: f64,
+        /// Each write is a [`Verb::Commit`]: made durable before it counts.
+        #[serde(default)]
+        commits: bool,
     },
 }
 
@@ -203,7 +224,9 @@ pub struct SyncRule {
     pub of: Verb,
     /// Which sync.
     pub kind: SyncKind,
-    /// Every target of the space, one after the other (sysbench), not only the last one written.
+    /// Every target of the space, one after the other (sysbench), not only the last one written. In a course that
+    /// workers share, `every` counts all operations, each sync is an operation of the course, and there is none
+    /// before something was written.
     pub all_targets_in_turn: bool,
 }
 
@@ -238,19 +261,23 @@ pub enum Content {
     },
     /// These bytes over and over.
     Pattern(Vec<u8>),
-    /// dt's I/O tester pattern.
-    Iot {
-        /// Its seed.
-        seed: u32,
-    },
     /// The block's own number.
     LogicalBlock,
-    /// dt's block tags.
-    Tagged,
+    /// dt's blocks.
+    DataTest(Box<DataTest>),
     /// fio's verify headers with this hash.
     FioHeader {
         /// fio's number for the hash.
         hash: u8,
+        /// Bytes from one header to the next; 0: one for each operation.
+        #[serde(default)]
+        interval: u32,
+        /// The header changes places with what stands so many bytes further on; 0: it stays.
+        #[serde(default)]
+        swap: u32,
+        /// What stands between headers, over and over; empty: random bytes.
+        #[serde(default)]
+        pattern: Vec<u8>,
     },
     /// sysbench's checksum block.
     SysbenchSum,
@@ -304,6 +331,12 @@ pub struct QueueOptions {
     pub unregistered: bool,
     /// Fail rather than block (RWF_NOWAIT).
     pub no_wait: bool,
+    /// Never two operations of a worker in flight that overlap.
+    #[serde(default)]
+    pub no_overlap: bool,
+    /// Buffers in huge pages where the system holds free ones.
+    #[serde(default)]
+    pub huge_pages: bool,
 }
 
 /// What an operation does.

@@ -1,6 +1,6 @@
 //! One stream of work: what, how much at a time, when it starts and when it ends, and what is kept of it.
 
-use crate::{Blocks, Bytes, CellId, GroupId, Nanos, SpaceId, StreamId, SyncKind, TargetId, Verb};
+use crate::{Blocks, Bytes, CellId, Copying, GroupId, Nanos, StreamId, SyncKind, TargetId, Verb};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -72,25 +72,9 @@ pub enum Work {
     /// Reads and writes of blocks, many at a time: the engine's batch loop.
     Blocks(Box<Blocks>),
     /// Files made, opened, looked at and removed: the serial loop.
-    Files {
-        /// The verbs, each over all files before the next.
-        verbs: Vec<Verb>,
-        /// How many files.
-        count: u64,
-        /// Bytes in each.
-        size: Bytes,
-    },
-    /// Bytes from one space to another, as dd does.
-    Copy {
-        /// Where they come from.
-        from: SpaceId,
-        /// Where they go to.
-        to: SpaceId,
-        /// Bytes of a read.
-        read_size: Bytes,
-        /// Bytes of a write.
-        write_size: Bytes,
-    },
+    Files(Files),
+    /// Bytes from one space to another, as dd does: the serial loop.
+    Copy(Box<Copying>),
     /// CPU time and nothing else (fio's cpuio).
     Compute {
         /// Share of one CPU, 0 to 1.
@@ -98,6 +82,41 @@ pub enum Work {
     },
     /// SQL sessions.
     Session(Session),
+}
+
+/// Work on many files.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Files {
+    /// Create, open, stat, delete: each over all files before the next. At most four.
+    pub verbs: Vec<Verb>,
+    /// How many files each worker has.
+    pub count: u64,
+    /// Bytes in each, written when it is made.
+    pub size: Bytes,
+    /// The directory in which they are made; it exists.
+    pub under: String,
+    /// What their names begin with; worker and number follow.
+    pub prefix: String,
+    /// Directories of each worker over which its files are dealt out, made and removed with them; 0: none.
+    #[serde(default)]
+    pub directories: u32,
+    /// Each verb goes through them in a random order of its own, not by number.
+    #[serde(default)]
+    pub shuffled: bool,
+    /// Files, or directories in their place.
+    #[serde(default)]
+    pub entry: Entry,
+}
+
+/// What is made, opened, looked at and removed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Entry {
+    /// Files.
+    #[default]
+    File,
+    /// Directories.
+    Directory,
 }
 
 /// Work of SQL sessions on schemas whose tables have one row per block. A run of rows whose keys follow each other lies in
@@ -296,7 +315,8 @@ pub struct Batch {
     pub reap_most: u32,
 }
 
-/// When a stream ends: at the first of these that is set. None set: when its space has been passed once.
+/// When a stream ends: at the first of these that is set. None set: when it is told to; a recording when it has been
+/// replayed, files when each verb has gone over them once.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Stop {
     /// After so many bytes of each worker.

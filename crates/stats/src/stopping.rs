@@ -25,12 +25,23 @@ pub struct StoppingRule {
     pub growth: f64,
     /// Looks in a row at which the target must hold.
     pub looks: u32,
+    /// Slots that are one batch at least. A throttle's bursts are as long as a slot, so that slots by turns hold more and
+    /// less; a batch of a few of them does not, and a short measurement knows its mean much better than its slots.
+    pub batch_least: usize,
 }
 
 impl StoppingRule {
     /// +-`target` at 95 %, first look after `slots_least`, each at twice the slots, two in a row.
     pub fn new(target: f64, slots_least: usize, slots_most: usize) -> StoppingRule {
-        StoppingRule { target, confidence: 0.95, slots_least, slots_most, growth: 2.0, looks: 2 }
+        StoppingRule {
+            target,
+            confidence: 0.95,
+            slots_least,
+            slots_most,
+            growth: 2.0,
+            looks: 2,
+            batch_least: 1,
+        }
     }
 }
 
@@ -109,7 +120,14 @@ impl Stopper {
             WarmUp::Cut(cut) => cut,
             WarmUp::NotYet => 0,
         };
-        let batches: BatchMeans = self.slots[cut..].iter().copied().collect();
+        let sum = |slots: &[Slot]| {
+            slots.iter().fold(Slot::default(), |mut sum, slot| {
+                sum.add(*slot);
+                sum
+            })
+        };
+        let batches: BatchMeans =
+            self.slots[cut..].chunks_exact(self.rule.batch_least.max(1)).map(sum).collect();
         let estimate = batches.estimate(self.rule.confidence);
         Outcome { converged: false, estimate, warm_up, slots: self.slots.len() }
     }

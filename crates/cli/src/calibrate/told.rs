@@ -76,6 +76,7 @@ impl Job<'_> {
             memory: found.memory,
             working_set: found.working_set,
             unwritten_share: found.unwritten_share,
+            page_cache_share: self.went_through_the_cache(),
             rotates: found.rotates,
             commits_per_second: self
                 .record
@@ -96,6 +97,13 @@ impl Job<'_> {
         if let Some(text) = host_or_storage(&self.record.summary, self.record.verdict.state) {
             self.record.notes.push(Note { text, hint: None });
         }
+    }
+
+    /// How much more of the targets the page cache holds than before the measurement.
+    fn went_through_the_cache(&self) -> Option<f64> {
+        let before = self.cached_before.as_ref()?;
+        let after = self.cached();
+        before.iter().zip(after?).map(|(before, after)| (after - before).max(0.0)).max_by(f64::total_cmp)
     }
 
     fn print(&self) -> Result<()> {

@@ -2,7 +2,9 @@
 //! touched. Each test has a directory of its own; those that measure have a disk of their own where the machine
 //! can make one, so that nobody else's load or lock is in the way.
 
+mod dd;
 mod disks;
+mod dt;
 mod faults;
 mod guard;
 mod input;
@@ -15,3 +17,4 @@ mod simulated;
 #[cfg(feature = "databases")]
 mod slob;
 mod stores;
+mod sysbench;

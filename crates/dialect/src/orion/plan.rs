@@ -129,6 +129,8 @@ fn random(options: &Options, space: SpaceId, size: Bytes) -> Blocks {
         write => Mix::Random { read_percent: 100 - write },
     };
     blocks.queue = options.queue;
+    // As ORION does; where the system holds none, ordinary pages do (it fails there without -hugenotneeded).
+    blocks.queue_options.huge_pages = true;
     blocks
 }
 

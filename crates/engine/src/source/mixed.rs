@@ -4,7 +4,7 @@ use super::order::Order;
 use super::place::Grid;
 use super::sizes::Lengths;
 use fathom_drive::{Fill, Operation, Pace, Source, unit};
-use fathom_spec::{Blocks, Mix, Stop, SyncRule, Verb};
+use fathom_spec::{Blocks, Mix, Stop, SyncKind, SyncRule, Verb};
 use rand_xoshiro::Xoshiro256Plus;
 use rand_xoshiro::rand_core::{RngCore, SeedableRng};
 
@@ -18,10 +18,15 @@ pub(crate) struct Limit {
 impl Limit {
     /// What a stream's stop says, for a region of so many blocks of `step` bytes.
     pub(crate) fn of(stop: &Stop, grid: &Grid) -> Self {
-        let passes = stop.passes.map(|passes| passes.saturating_mul(grid.blocks()));
-        match grid.size == grid.step {
+        Self::over(stop, (grid.size, grid.step), grid.blocks())
+    }
+
+    /// The same for so many blocks of a size, a step apart.
+    pub(crate) fn over(stop: &Stop, (size, step): (u64, u64), blocks: u64) -> Self {
+        let passes = stop.passes.map(|passes| passes.saturating_mul(blocks));
+        match size == step {
             true => {
-                let by_passes = passes.map(|blocks| blocks.saturating_mul(grid.step));
+                let by_passes = passes.map(|blocks| blocks.saturating_mul(step));
                 let bytes = [stop.bytes.map(|bytes| bytes.0), by_passes].into_iter().flatten().min();
                 Limit { operations: stop.operations.unwrap_or(u64::MAX), bytes: bytes.unwrap_or(u64::MAX) }
             }
@@ -33,11 +38,11 @@ impl Limit {
         }
     }
 
-    fn reached(&self) -> bool {
+    pub(crate) fn reached(&self) -> bool {
         self.operations == 0 || self.bytes == 0
     }
 
-    fn spend(&mut self, length: u32) {
+    pub(crate) fn spend(&mut self, length: u32) {
         let Limit { operations, bytes } = self;
         *operations -= u64::from(*operations != u64::MAX);
         if *bytes != u64::MAX {
@@ -53,12 +58,14 @@ pub(crate) struct Mixed {
     lengths: Lengths,
     random: Xoshiro256Plus,
     mix: Mix,
-    cells: [u8; 3],
-    rule: Option<SyncRule>,
-    since_sync: u64,
+    cells: [u8; 4],
+    /// Rules of syncs, and how many operations each has seen since its last.
+    rules: Vec<(SyncRule, u64)>,
     last_target: u16,
     /// Targets that are still to be synced in turn.
-    to_sync: Vec<u16>,
+    to_sync: Vec<(SyncKind, u16)>,
+    /// What was trimmed and is to be written next.
+    trimmed: Option<(u16, u64, u32)>,
     limit: Limit,
     drawn: Option<Operation>,
     completed: (u64, u64),
@@ -77,14 +84,14 @@ impl Mixed {
         let cell = |verb| verbs.iter().position(|v| *v == verb).unwrap_or(0) as u8;
         Mixed {
             to_sync: Vec::with_capacity(grid.targets().count()),
+            trimmed: None,
             grid,
             order,
             lengths,
             random: Xoshiro256Plus::seed_from_u64(seed),
             mix: blocks.mix,
-            cells: [cell(Verb::Read), cell(Verb::Write), cell(Verb::Sync)],
-            rule: blocks.sync.first().copied(),
-            since_sync: 0,
+            cells: [Verb::Read, Verb::Write, Verb::Sync, Verb::Trim].map(cell),
+            rules: blocks.sync.iter().map(|rule| (*rule, 0)).collect(),
             last_target: 0,
             limit,
             drawn: None,
@@ -93,50 +100,62 @@ impl Mixed {
     }
 
     fn draw(&mut self) -> Option<Operation> {
-        if let Some(target) = self.next_sync() {
-            return Some(self.operation(Verb::Sync, self.cells[2], 0, target, 0));
+        if let Some((kind, target)) = self.next_sync() {
+            return Some(Operation::sync(kind, target, self.cells[2]));
+        }
+        if let Some((target, offset, length)) = self.trimmed.take() {
+            return Some(self.spent(Verb::Write, self.cells[1], (target, offset, length)));
         }
         if self.limit.reached() {
             return None;
         }
         let (verb, cell) = self.verb();
-        let (target, offset, length) = self.place(verb);
-        if self.rule.is_some_and(|rule| rule.of == verb) {
-            self.since_sync += 1;
-            self.last_target = target;
+        let place = self.place(verb);
+        if self.mix == Mix::TrimWrite {
+            self.trimmed = Some(place);
         }
-        self.limit.spend(length);
-        Some(self.operation(verb, cell, offset, target, length))
+        Some(self.spent(verb, cell, place))
     }
 
-    /// The target of a sync that is due.
-    fn next_sync(&mut self) -> Option<u16> {
-        if let Some(target) = self.to_sync.pop() {
-            return Some(target);
+    /// An operation, booked against the limit and told to the rules of syncs.
+    fn spent(&mut self, verb: Verb, cell: u8, (target, offset, length): (u16, u64, u32)) -> Operation {
+        for (rule, since) in &mut self.rules {
+            if rule.of == verb {
+                *since += 1;
+                self.last_target = target;
+            }
         }
-        let rule = self.rule.filter(|rule| self.since_sync >= rule.every.max(1))?;
-        self.since_sync = 0;
+        self.limit.spend(length);
+        Operation { offset, due_ns: 0, mark: 0, length, target, verb, cell }
+    }
+
+    /// The kind and the target of a sync that is due.
+    fn next_sync(&mut self) -> Option<(SyncKind, u16)> {
+        if let Some(next) = self.to_sync.pop() {
+            return Some(next);
+        }
+        let due = self.rules.iter_mut().find(|(rule, since)| *since >= rule.every.max(1));
+        let (rule, since) = due?;
+        *since = 0;
         if !rule.all_targets_in_turn {
-            return Some(self.last_target);
+            return Some((rule.kind, self.last_target));
         }
-        self.to_sync.extend(self.grid.targets().rev());
+        let kind = rule.kind;
+        self.to_sync.extend(self.grid.targets().rev().map(|target| (kind, target)));
         self.to_sync.pop()
     }
 
     fn verb(&mut self) -> (Verb, u8) {
         let read = match self.mix {
             Mix::Only(verb) => return (verb, 0),
+            Mix::TrimWrite => return (Verb::Trim, self.cells[3]),
             Mix::Random { read_percent } => unit(self.random.next_u64()) * 100.0 < f64::from(read_percent),
-            Mix::ByCompleted { reads_per_write } => {
+            Mix::ByCompleted { reads_per_write, .. } => {
                 let (reads, writes) = self.completed;
                 reads as f64 <= writes as f64 * reads_per_write
             }
         };
         if read { (Verb::Read, self.cells[0]) } else { (Verb::Write, self.cells[1]) }
-    }
-
-    fn operation(&self, verb: Verb, cell: u8, offset: u64, target: u16, length: u32) -> Operation {
-        Operation { offset, due_ns: 0, mark: 0, length, target, verb, cell }
     }
 
     /// Target, first byte and length of the next operation.
@@ -148,6 +167,12 @@ impl Mixed {
             return (self.grid.one_target().map_or(0, |t| t.0), offset, length);
         }
         let covers = if self.lengths.is_one() { 1 } else { u64::from(length) / self.grid.step };
+        if let Order::Map(map) = &mut self.order {
+            let (block, covers) = map.next(self.random.next_u64(), covers);
+            let (target, offset) = self.grid.place(block);
+            let room = self.grid.room(block).min(covers * self.grid.step);
+            return (target, offset, room.min(length.into()) as u32);
+        }
         let block = self.order.next(&mut self.random, self.grid.blocks(), covers);
         let (target, offset) = self.grid.place(block);
         if self.lengths.is_one() {

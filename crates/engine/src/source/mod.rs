@@ -1,19 +1,31 @@
 //! Which operation comes next: builds the source of one worker from what the plan says.
 
+mod apart;
+mod generators;
+mod map;
 mod mixed;
 mod order;
+mod picked;
 mod place;
+mod series;
 mod sizes;
 mod skewed;
 #[cfg(test)]
 mod tests;
+mod trace;
 mod uniform;
+mod verify;
 
 use fathom_drive::Source;
 use fathom_record::{CELLS, ExecuteError};
-use fathom_spec::{Blocks, Generator, Mix, Pattern, Sizes, Stop, Verb};
+use fathom_spec::{
+    Blocks, Generator, Mix, Pattern, Sizes, Space, Stop, Stream, SyncKind, TargetId, Verb, Verify,
+};
 pub use place::Geometry;
+pub use series::Series;
 use std::sync::{Arc, Mutex};
+pub use trace::Recording;
+pub(crate) use verify::{CHECK, OURS, number};
 
 /// One source that several workers draw from.
 pub type SharedSource = Arc<Mutex<Box<dyn Source>>>;
@@ -23,10 +35,46 @@ pub fn share(source: Box<dyn Source>) -> SharedSource {
     Arc::new(Mutex::new(source))
 }
 
+/// What the workers of a stream share, when its plan says so.
+#[derive(Clone)]
+pub enum Common {
+    /// One source behind a lock.
+    Source(SharedSource),
+    /// A course in which they take turns.
+    Course(Arc<Series>),
+}
+
+impl Common {
+    /// What a stream's workers share: `seed` is the stream's.
+    pub fn of(
+        stream: &Stream,
+        blocks: &Blocks,
+        geometry: &Geometry,
+        stop: &Stop,
+        seed: u64,
+        verbs: &[Verb],
+    ) -> Result<Self, ExecuteError> {
+        if Series::fits(blocks) {
+            return Ok(Common::Course(Series::new(stream, blocks, geometry, stop, seed, verbs)?));
+        }
+        Ok(Common::Source(share(build(blocks, geometry, stop, 0, 1, seed, verbs)?)))
+    }
+
+    /// The source of one worker.
+    pub fn of_worker(&self, worker: u32) -> Box<dyn Source> {
+        match self {
+            Common::Source(source) => Box::new(source.clone()),
+            Common::Course(course) => course.turn(worker),
+        }
+    }
+}
+
 /// The verbs of a stream in the order of its cells.
 pub fn verbs(blocks: &Blocks) -> Vec<Verb> {
     let mut verbs = match (&blocks.mix, &blocks.sizes) {
         (Mix::Only(verb), _) => vec![*verb],
+        (Mix::ByCompleted { commits: true, .. }, _) => vec![Verb::Read, Verb::Commit],
+        (Mix::TrimWrite, _) => vec![Verb::Trim, Verb::Write],
         (Mix::Random { .. } | Mix::ByCompleted { .. }, _) => vec![Verb::Read, Verb::Write],
     };
     if !blocks.sync.is_empty() {
@@ -34,6 +82,26 @@ pub fn verbs(blocks: &Blocks) -> Vec<Verb> {
     }
     verbs.truncate(CELLS);
     verbs
+}
+
+/// The verbs of a stream with what comes after its operations: reads that verify, syncs at the end.
+pub fn cells(
+    stream: &Stream,
+    blocks: &Blocks,
+    recording: Option<&Recording>,
+) -> Result<Vec<Verb>, ExecuteError> {
+    let mut verbs = recording.map_or_else(|| verbs(blocks), Recording::verbs);
+    if blocks.verify.is_some() && !verbs.contains(&Verb::Read) {
+        verbs.push(Verb::Read);
+    }
+    // A cell of their own: syncs at the end are no events of the load, those between its operations are.
+    if stream.after_last.iter().any(|kind| *kind != SyncKind::None) {
+        verbs.push(Verb::Sync);
+    }
+    match verbs.len() <= CELLS {
+        true => Ok(verbs),
+        false => Err(refuse("stream of so many verbs")),
+    }
 }
 
 fn refuse(what: &str) -> ExecuteError {
@@ -54,34 +122,141 @@ pub fn build(
     seed: u64,
     verbs: &[Verb],
 ) -> Result<Box<dyn Source>, ExecuteError> {
-    if blocks.generator != Generator::Xoshiro {
-        return Err(refuse("random generator but its own"));
-    }
-    if blocks.sync.len() > 1 {
-        return Err(refuse("more than one rule of syncs in a stream"));
-    }
-    let (size, step) = match &blocks.sizes {
-        Sizes::One(size) => (size.0, blocks.align.0),
-        _ if matches!(blocks.pattern, Pattern::Uniform { once: true }) => {
-            return Err(refuse("random order that visits each block once with several sizes"));
+    let plain = match &geometry.space {
+        Space::Picked { over, by } if over.len() > 1 => {
+            picked(blocks, geometry, by, stop, (worker, workers), seed, verbs)?
         }
+        _ => one_space(blocks, geometry, stop, (worker, workers), seed, verbs)?,
+    };
+    let apart = blocks.queue_options.no_overlap || blocks.mix == Mix::TrimWrite;
+    Ok(if apart && blocks.verify.is_none() { Box::new(apart::Apart::new(plain)) } else { plain })
+}
+
+/// Bytes of a block and from one block to the next.
+fn size_and_step(blocks: &Blocks) -> (u64, u64) {
+    match &blocks.sizes {
+        Sizes::One(size) => (size.0, blocks.align.0),
         // Blocks of the smallest size; a longer operation covers several, up to its target's end.
         sizes => (sizes.least().0, if blocks.align.0 == 0 { sizes.least().0 } else { blocks.align.0 }),
+    }
+}
+
+/// A source over several targets, each with an order of its own.
+fn picked(
+    blocks: &Blocks,
+    geometry: &Geometry,
+    by: &Pattern,
+    stop: &Stop,
+    (worker, workers): (u32, u32),
+    seed: u64,
+    verbs: &[Verb],
+) -> Result<Box<dyn Source>, ExecuteError> {
+    let (size, step) = size_and_step(blocks);
+    let grid = geometry.grid(size, step)?;
+    let parts = geometry.parts();
+    let numbers = Geometry {
+        space: Space::Whole(TargetId(0)),
+        sizes: vec![parts.len() as u64],
+        start: 0,
+        length: parts.len() as u64,
+        align: 1,
     };
+    let seed = seed ^ 0x91C4_ED00;
+    let by = order::Order::of(by, &numbers.grid(1, 1)?, worker, workers, seed)?;
+    let limit = mixed::Limit::over(stop, (grid.size, grid.step), grid.blocks());
+    let members = (1..).zip(&parts).map(|(number, part)| {
+        let own = seed.wrapping_add(number * 0x9E37_79B9);
+        one_space(blocks, part, &Stop::default(), (worker, workers), own, verbs)
+    });
+    let members: Vec<Box<dyn Source>> = members.collect::<Result<_, ExecuteError>>()?;
+    Ok(Box::new(picked::Picked::new(members, by, limit, seed ^ u64::from(worker))))
+}
+
+fn one_space(
+    blocks: &Blocks,
+    geometry: &Geometry,
+    stop: &Stop,
+    (worker, workers): (u32, u32),
+    seed: u64,
+    verbs: &[Verb],
+) -> Result<Box<dyn Source>, ExecuteError> {
+    let (size, step) = size_and_step(blocks);
     let grid = geometry.grid(size, step)?;
     let seed = seed ^ (u64::from(worker) + 1).wrapping_mul(0xD6E8_FEB8_6659_FD93);
     let plain =
         blocks.sync.is_empty() && stop.operations.is_none() && stop.bytes.is_none() && stop.passes.is_none();
     let one_size = matches!(blocks.sizes, Sizes::One(_));
+    let own = blocks.generator == Generator::Xoshiro;
     match (&blocks.pattern, blocks.mix, grid.one_target()) {
-        (Pattern::Uniform { once: false }, Mix::Only(verb), Some(target)) if plain && one_size => {
+        (Pattern::Uniform { once: false }, Mix::Only(verb), Some(target)) if plain && one_size && own => {
             Ok(Box::new(uniform::Uniform::new(&grid, target, verb, seed)))
         }
         _ => {
-            let order = order::Order::of(&blocks.pattern, &grid, worker, workers, seed)?;
+            let order = match &blocks.pattern {
+                Pattern::Uniform { once: true } if !one_size && grid.size == grid.step => {
+                    order::Order::Map(map::Map::new(grid.blocks())?)
+                }
+                Pattern::Uniform { once: true } if !one_size => {
+                    return Err(refuse(
+                        "map of blocks of several sizes that are not aligned to the smallest",
+                    ));
+                }
+                pattern => generated(blocks, pattern, &grid, (worker, workers), seed)?,
+            };
             let lengths = sizes::Lengths::of(&blocks.sizes, grid.step)?;
             let limit = mixed::Limit::of(stop, &grid);
             Ok(Box::new(mixed::Mixed::new(grid, order, lengths, blocks, verbs, limit, seed)))
         }
+    }
+}
+
+/// The order of blocks by the generator that the plan names.
+fn generated(
+    blocks: &Blocks,
+    pattern: &Pattern,
+    grid: &place::Grid,
+    (worker, workers): (u32, u32),
+    seed: u64,
+) -> Result<order::Order, ExecuteError> {
+    let once = matches!(pattern, Pattern::Uniform { once: true });
+    match (&blocks.generator, pattern) {
+        (Generator::Lfsr { seed }, Pattern::Uniform { .. }) => {
+            Ok(order::Order::Lfsr(generators::Lfsr::new(grid.blocks(), *seed)))
+        }
+        (Generator::Tausworthe { seed }, Pattern::Uniform { .. }) => {
+            let map = if once { Some(map::Map::new(grid.blocks())?) } else { None };
+            Ok(order::Order::Tausworthe(generators::Tausworthe::new(*seed), map))
+        }
+        // Other distributions draw from our own generator: what fio's would give is not what is asked of them.
+        (Generator::Xoshiro | Generator::Tausworthe { .. } | Generator::Lfsr { .. }, _) => {
+            order::Order::of(pattern, grid, worker, workers, seed)
+        }
+        (Generator::Given { .. }, _) => Err(refuse("given states of a generator, but in a shared course")),
+    }
+}
+
+/// The source of a worker that verifies: `make` builds the same plain source each time. `stop`'s time is how long it
+/// writes.
+pub fn verified(
+    make: &dyn Fn() -> Result<Box<dyn Source>, ExecuteError>,
+    blocks: &Blocks,
+    plan: Verify,
+    verbs: &[Verb],
+    stop: &Stop,
+) -> Result<Box<dyn Source>, ExecuteError> {
+    let read_cell = verbs.iter().position(|verb| *verb == Verb::Read).unwrap_or(0) as u8;
+    if plan.only || !writes(&blocks.mix) {
+        return Ok(Box::new(verify::Checking::new(make()?, read_cell)));
+    }
+    let time_ns = stop.time.map(|time| time.0);
+    Ok(Box::new(verify::Verifying::new((make()?, make()?), plan, read_cell, time_ns)))
+}
+
+/// Does a mix write?
+pub fn writes(mix: &Mix) -> bool {
+    match mix {
+        Mix::Only(verb) => verb.writes(),
+        Mix::Random { read_percent } => *read_percent < 100,
+        Mix::ByCompleted { .. } | Mix::TrimWrite => true,
     }
 }

@@ -1,5 +1,7 @@
 //! In which order the blocks of a region come. Knows block numbers only.
 
+use super::generators::{Lfsr, Tausworthe};
+use super::map::Map;
 use super::place::Grid;
 use super::refuse;
 use super::skewed::Skew;
@@ -16,6 +18,34 @@ pub(crate) enum Order {
     Uniform,
     /// Each once a pass: a permutation of the block numbers that needs no memory.
     Once(Permutation),
+    /// Each once a pass, by operations of several sizes.
+    Map(Map),
+    /// Another order's blocks, each the first of a run of neighbours, or said several times.
+    Runs {
+        /// Where runs begin.
+        of: Box<Order>,
+        /// Operations in a run.
+        run: u64,
+        /// Operations that are left of it.
+        left: u64,
+        /// The next block.
+        next: u64,
+        /// Each operation of a run is the same block.
+        same: bool,
+    },
+    /// Now and then a block of another order, else the one behind the last.
+    Partly {
+        /// The other order.
+        of: Box<Order>,
+        /// How often, 0 to 100.
+        percent: u8,
+        /// The block behind the last.
+        next: u64,
+    },
+    /// Each once a pass, by a shift register.
+    Lfsr(Lfsr),
+    /// Drawn by the Tausworthe generator; with a map each once a pass.
+    Tausworthe(Tausworthe, Option<Map>),
     /// Some more often than others.
     Skewed(Skew),
     /// One after the other, from here, round and round; after each `run` of them a jump.
@@ -64,6 +94,21 @@ impl Order {
             Pattern::Zipf(_) | Pattern::Pareto(_) | Pattern::Normal(_) | Pattern::Zoned(_) => {
                 Order::Skewed(Skew::of(pattern, grid.blocks(), seed)?)
             }
+            Pattern::Runs { of, run, same } => Order::Runs {
+                of: Box::new(Order::of(of, grid, worker, workers, seed)?),
+                run: (*run).max(1),
+                left: 0,
+                next: 0,
+                same: *same,
+            },
+            Pattern::Partly { of, percent } => {
+                let of = Box::new(Order::of(of, grid, worker, workers, seed)?);
+                Order::Partly {
+                    of,
+                    percent: *percent,
+                    next: first(Begin::First, grid, worker, workers, seed),
+                }
+            }
             Pattern::Trace(_) => return Err(refuse("recorded order of blocks")),
         })
     }
@@ -73,6 +118,25 @@ impl Order {
     pub(crate) fn next(&mut self, random: &mut Xoshiro256Plus, blocks: u64, covers: u64) -> u64 {
         match self {
             Order::Uniform | Order::Append { .. } => below(random.next_u64(), blocks),
+            Order::Lfsr(lfsr) => lfsr.next(),
+            Order::Tausworthe(generator, None) => below(generator.wide(), blocks),
+            Order::Tausworthe(generator, Some(map)) => map.next(generator.wide(), covers).0,
+            Order::Map(map) => map.next(random.next_u64(), covers).0,
+            Order::Runs { of, run, left, next, same } => {
+                if *left == 0 || *next >= blocks {
+                    (*left, *next) = (*run, of.next(random, blocks, covers));
+                }
+                *left -= 1;
+                let block = *next;
+                *next += if *same { 0 } else { covers };
+                block
+            }
+            Order::Partly { of, percent, next } => {
+                let jump = below(random.next_u64(), 100) < u64::from(*percent);
+                let block = if jump { of.next(random, blocks, covers) } else { *next };
+                *next = if block + covers < blocks { block + covers } else { 0 };
+                block
+            }
             Order::Once(permutation) => permutation.next(),
             Order::Skewed(skew) => skew.draw(random),
             Order::Sequential { next, left, run, jump } => {

@@ -32,6 +32,24 @@ impl Geometry {
         }
     }
 
+    /// The part of the region on each of its targets.
+    pub(crate) fn parts(&self) -> Vec<Geometry> {
+        let over = crate::open::members(&self.space);
+        let (mut at, end) = (0u64, self.start + self.length);
+        let mut parts = Vec::new();
+        for target in over {
+            let size = self.sizes.get(target.0 as usize).copied().unwrap_or(0);
+            let (from, to) = (self.start.max(at), end.min(at + size));
+            if from < to {
+                let space = Space::Whole(target);
+                let (start, length) = (from - at, to - from);
+                parts.push(Geometry { space, sizes: self.sizes.clone(), start, length, align: self.align });
+            }
+            at += size;
+        }
+        parts
+    }
+
     /// The region as blocks of one size, of which none crosses a target's end or a stripe's.
     pub(crate) fn grid(&self, size: u64, align: u64) -> Result<Grid, ExecuteError> {
         let step = if align == 0 { size } else { align };

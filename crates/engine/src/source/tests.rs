@@ -121,7 +121,7 @@ fn sizes_come_by_weight_and_each_verb_has_its_own() {
 #[test]
 fn a_mix_by_what_was_completed_keeps_its_ratio() {
     let mut blocks = blocks(Pattern::Uniform { once: false }, Sizes::One(Bytes(4096)));
-    blocks.mix = Mix::ByCompleted { reads_per_write: 1.5 };
+    blocks.mix = Mix::ByCompleted { reads_per_write: 1.5, commits: false };
     let mut source = made(&blocks, &whole(1 << 20), &Stop::default());
     assert!(source.wants_completions());
     let mut reads = 0;
@@ -152,11 +152,110 @@ fn after_so_many_writes_every_target_is_synced_in_turn() {
 }
 
 #[test]
+fn several_rules_of_syncs_each_keep_their_own_count() {
+    let mut blocks = blocks(Pattern::Sequential(Begin::First), Sizes::One(Bytes(4096)));
+    blocks.mix = Mix::Only(Verb::Write);
+    let rule = |every, kind| SyncRule { every, of: Verb::Write, kind, all_targets_in_turn: false };
+    blocks.sync = vec![rule(2, SyncKind::Fdatasync), rule(3, SyncKind::Fsync)];
+    let stop = Stop { operations: Some(6), ..Stop::default() };
+    let drawn = draw(&mut *made(&blocks, &whole(1 << 20), &stop), 100);
+    let said: Vec<u8> = drawn
+        .iter()
+        .map(|op| match (op.verb, op.sync_kind(SyncKind::None)) {
+            (Verb::Write, _) => b'w',
+            (_, SyncKind::Fdatasync) => b'd',
+            _ => b'f',
+        })
+        .collect();
+    assert_eq!(String::from_utf8(said).unwrap(), "wwdwfwdwwdf");
+}
+
+#[test]
+fn each_block_is_touched_once_a_pass_by_operations_of_several_sizes() {
+    for generator in [Generator::Xoshiro, Generator::Tausworthe { seed: 3 }] {
+        let range = Sizes::Range(Bytes(4096), Bytes(16_384));
+        let blocks = Blocks { generator, ..blocks(Pattern::Uniform { once: true }, range) };
+        let stop = Stop { passes: Some(1), ..Stop::default() };
+        let mut seen = vec![0; 1000];
+        for op in draw(&mut *made(&blocks, &whole(4096 * 1000), &stop), 2000) {
+            (op.offset / 4096..(op.offset + u64::from(op.length)) / 4096).for_each(|b| seen[b as usize] += 1);
+        }
+        assert!(seen.iter().all(|times| *times == 1));
+    }
+}
+
+#[test]
+fn generators_of_others_touch_each_block_once_too() {
+    for generator in [Generator::Lfsr { seed: 5 }, Generator::Tausworthe { seed: 5 }] {
+        let one = blocks(Pattern::Uniform { once: true }, Sizes::One(Bytes(4096)));
+        let drawn = draw(&mut *made(&Blocks { generator, ..one }, &whole(4096 * 777), &Stop::default()), 777);
+        let mut offsets: Vec<u64> = drawn.iter().map(|op| op.offset / 4096).collect();
+        assert!(!offsets.is_sorted());
+        offsets.sort_unstable();
+        assert!(offsets.into_iter().eq(0..777));
+    }
+}
+
+#[test]
+fn runs_begin_where_another_order_points_and_a_share_goes_on_behind_the_last() {
+    let of = || Box::new(Pattern::Uniform { once: false });
+    let at = |pattern| {
+        let source = &mut *made(&blocks(pattern, Sizes::One(Bytes(4096))), &whole(1 << 30), &Stop::default());
+        draw(source, 4000).iter().map(|op| op.offset / 4096).collect::<Vec<_>>()
+    };
+    let runs = at(Pattern::Runs { of: of(), run: 4, same: false });
+    assert!(runs.chunks(4).all(|run| run.windows(2).all(|two| two[1] == two[0] + 1)));
+    let same = at(Pattern::Runs { of: of(), run: 4, same: true });
+    assert!(same.chunks(4).all(|run| run.iter().all(|block| *block == run[0])));
+    let partly = at(Pattern::Partly { of: of(), percent: 30 });
+    let behind = partly.windows(2).filter(|two| two[1] == two[0] + 1).count();
+    assert!((2680..2920).contains(&behind), "{behind}");
+}
+
+#[test]
+fn a_trimmed_block_is_written_next_and_never_while_the_trim_is_under_way() {
+    let mut blocks = blocks(Pattern::Uniform { once: true }, Sizes::One(Bytes(4096)));
+    blocks.mix = Mix::TrimWrite;
+    let mut source = made(&blocks, &whole(1 << 20), &Stop::default());
+    let (mut out, mut pace) = (Vec::new(), Pace::Closed);
+    assert_eq!(source.fill(0, 8, &mut pace, &mut out), Fill::Blocked);
+    assert_eq!(out.iter().map(|op| op.verb).collect::<Vec<_>>(), [Verb::Trim]);
+    let trim = out[0];
+    source.completed(&[(trim, 4096)]);
+    out.clear();
+    source.fill(0, 8, &mut pace, &mut out);
+    assert_eq!((out[0].verb, out[0].offset, out[0].cell), (Verb::Write, trim.offset, 1));
+    assert_eq!((out[1].verb, out[1].offset == trim.offset), (Verb::Trim, false));
+}
+
+#[test]
+fn files_are_picked_in_turn_and_each_keeps_its_own_place() {
+    let over: Vec<TargetId> = (0..3).map(TargetId).collect();
+    let picked = |by, pattern| {
+        let space = Space::Picked { over: over.clone(), by };
+        let geometry = Geometry { space, sizes: vec![8192; 3], start: 0, length: 24_576, align: 512 };
+        let stop = Stop { passes: Some(1), ..Stop::default() };
+        let blocks = blocks(pattern, Sizes::One(Bytes(4096)));
+        let drawn = draw(&mut *made(&blocks, &geometry, &stop), 100);
+        drawn.iter().map(|op| (op.target, op.offset)).collect::<Vec<_>>()
+    };
+    let first = || Pattern::Sequential(Begin::First);
+    let in_turn = picked(first(), first());
+    assert_eq!(in_turn, [(0, 0), (1, 0), (2, 0), (0, 4096), (1, 4096), (2, 4096)]);
+    let mut once = picked(first(), Pattern::Uniform { once: true });
+    once.sort_unstable();
+    assert_eq!(once, [(0, 0), (0, 4096), (1, 0), (1, 4096), (2, 0), (2, 4096)]);
+    let by_chance = picked(Pattern::Uniform { once: false }, first());
+    assert!(by_chance.len() == 6 && by_chance != in_turn);
+}
+
+#[test]
 fn what_a_source_cannot_do_is_refused() {
     let refused =
         |blocks: &Blocks| build(blocks, &whole(1 << 20), &Stop::default(), 0, 1, 3, &verbs(blocks)).is_err();
     let range = Sizes::Range(Bytes(4096), Bytes(8192));
-    assert!(refused(&blocks(Pattern::Uniform { once: true }, range)));
+    let unaligned = Blocks { align: Bytes(512), ..blocks(Pattern::Uniform { once: true }, range) };
+    assert!(refused(&unaligned));
     assert!(refused(&blocks(Pattern::Trace(TargetId(0)), Sizes::One(Bytes(4096)))));
     assert!(refused(&blocks(Pattern::Strided { step: 1000, run: 1, skip: 0 }, Sizes::One(Bytes(4096)))));
     assert!(refused(&blocks(Pattern::Zipf(-1.0), Sizes::One(Bytes(4096)))));

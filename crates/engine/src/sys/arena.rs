@@ -10,7 +10,12 @@ pub struct Arena {
     base: *mut u8,
     stride: usize,
     count: usize,
+    mapped: usize,
+    huge: bool,
 }
+
+/// Bytes of one huge page: the smallest kind that there is, so that little of what a database waits for is taken.
+const HUGE: usize = 2 << 20;
 
 // SAFETY: the mapping belongs to the arena alone; whoever holds the arena may use it on any one thread.
 unsafe impl Send for Arena {}
@@ -18,17 +23,35 @@ unsafe impl Send for Arena {}
 impl Arena {
     /// Maps buffers of at least `size` bytes for so many tags. The pages are touched only when used.
     pub fn new(count: usize, size: usize) -> std::io::Result<Self> {
-        let stride = size.next_multiple_of(4096).max(4096);
+        Self::map(count, size, false)
+    }
+
+    /// The same in huge pages of 2 MiB where the system holds free ones, else in ordinary pages.
+    pub fn huge(count: usize, size: usize) -> std::io::Result<Self> {
+        Self::map(count, size, true).or_else(|_| Self::new(count, size))
+    }
+
+    fn map(count: usize, size: usize, huge: bool) -> std::io::Result<Self> {
+        let (stride, count) = (size.next_multiple_of(4096).max(4096), count.max(1));
+        let (mapped, more) = match huge {
+            true => ((stride * count).next_multiple_of(HUGE), MapFlags::HUGETLB | MapFlags::HUGE_2MB),
+            false => (stride * count, MapFlags::empty()),
+        };
         // SAFETY: an anonymous mapping at an address of the kernel's choice overlaps nothing.
         let base = unsafe {
             mmap_anonymous(
                 std::ptr::null_mut(),
-                stride * count.max(1),
+                mapped,
                 ProtFlags::READ | ProtFlags::WRITE,
-                MapFlags::PRIVATE,
+                MapFlags::PRIVATE | more,
             )?
         };
-        Ok(Arena { base: base.cast(), stride, count: count.max(1) })
+        Ok(Arena { base: base.cast(), stride, count, mapped, huge })
+    }
+
+    /// Does it lie in huge pages?
+    pub fn is_huge(&self) -> bool {
+        self.huge
     }
 
     /// First byte of a tag's buffer.
@@ -62,7 +85,7 @@ impl Arena {
 impl Drop for Arena {
     fn drop(&mut self) {
         // SAFETY: exactly the mapping that `new` made; queues end their I/O before they drop their arena.
-        let _ = unsafe { munmap(self.base.cast::<c_void>(), self.stride * self.count) };
+        let _ = unsafe { munmap(self.base.cast::<c_void>(), self.mapped) };
     }
 }
 
@@ -89,5 +112,26 @@ impl ArenaView {
         // SAFETY: inside the mapping by the assertion; the tag is not with the kernel while its content is made
         // or checked (the worker pushes it afterwards, or has just had it back), and `&mut self` excludes a second view.
         unsafe { std::slice::from_raw_parts_mut(self.base.add(tag as usize * self.stride), length) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn huge_pages_are_taken_where_there_are_free_ones_and_ordinary_ones_elsewhere() {
+        let meminfo = std::fs::read_to_string("/proc/meminfo").unwrap();
+        let value = |name: &str| -> u64 {
+            let line = meminfo.lines().find(|line| line.starts_with(name)).unwrap_or_default();
+            line.split_whitespace().nth(1).and_then(|word| word.parse().ok()).unwrap_or(0)
+        };
+        let arena = Arena::huge(3, 5000).unwrap();
+        assert_eq!((arena.stride(), arena.count()), (8192, 3));
+        // Another process may have taken the last one meanwhile: only the clear cases are asserted.
+        if value("HugePages_Total:") == 0 {
+            assert!(!arena.is_huge());
+        }
+        ArenaView::of(&arena).bytes(2, 8192).fill(7);
     }
 }

@@ -236,13 +236,16 @@ impl UringQueue {
                     None => self.queue(&[write]),
                 }
             }
-            Verb::Sync => match self.sync_entry(operation.target, self.sync, (0, 0)) {
-                Some(sync) => self.queue(&[sync.user_data(word)]),
-                None => {
-                    let result = psync::answer(psync::sync(self.fd(operation.target), self.sync));
-                    self.done.push(Completion { tag, result });
+            Verb::Sync => {
+                let kind = operation.sync_kind(self.sync);
+                match self.sync_entry(operation.target, kind, (0, 0)) {
+                    Some(sync) => self.queue(&[sync.user_data(word)]),
+                    None => {
+                        let result = psync::answer(psync::sync(self.fd(operation.target), kind));
+                        self.done.push(Completion { tag, result });
+                    }
                 }
-            },
+            }
             Verb::Trim => self.push_trim(tag, operation),
             _ => self.done.push(Completion { tag, result: -libc::EOPNOTSUPP }),
         }

@@ -340,7 +340,7 @@ impl Queue for AioQueue {
             match operation.verb {
                 Verb::Read => self.line_up(tag, 0, PREAD, self.rw_flags),
                 Verb::Write | Verb::Commit => self.line_up(tag, 0, PWRITE, self.rw_flags),
-                Verb::Sync => self.line_up_sync(tag, 0, self.sync),
+                Verb::Sync => self.line_up_sync(tag, 0, operation.sync_kind(self.sync)),
                 Verb::Trim => {
                     let result = match self.targets.get(operation.target as usize) {
                         Some(target) => psync::answer(psync::discard(target, operation)),

@@ -19,6 +19,9 @@ struct Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
+        if self.length == 0 {
+            return;
+        }
         // SAFETY: base and length are those of a mapping that `map` made and nobody else knows.
         unsafe { libc::munmap(self.base.cast(), self.length) };
     }
@@ -53,6 +56,10 @@ impl MmapQueue {
 
 fn map(target: &OpenTarget, writable: bool) -> io::Result<Mapping> {
     let length = target.size_bytes as usize;
+    if length == 0 {
+        // An empty file, such as a log that is to be written: nothing of it is ever touched.
+        return Ok(Mapping { base: std::ptr::null_mut(), length, writable: false });
+    }
     let protection = libc::PROT_READ | if writable { libc::PROT_WRITE } else { 0 };
     // SAFETY: a mapping at an address of the kernel's choice touches no memory of ours.
     let base =
@@ -119,7 +126,7 @@ impl MmapQueue {
         let index = operation.target as usize;
         match operation.verb {
             Verb::Read | Verb::Write => self.copy(index, operation, tag),
-            Verb::Sync => self.durable(index, self.sync, 0, self.mappings[index].length),
+            Verb::Sync => self.durable(index, operation.sync_kind(self.sync), 0, self.mappings[index].length),
             Verb::Trim => psync::answer(psync::discard(&self.targets[index], operation)),
             Verb::Commit => match self.copy(index, operation, tag) {
                 written if written as u32 != operation.length => written,

@@ -60,7 +60,7 @@ impl PsyncQueue {
         loop {
             let result = match operation.verb {
                 Verb::Write => self.transfer(fd, tag, operation, true),
-                Verb::Sync => sync(fd, self.sync),
+                Verb::Sync => sync(fd, operation.sync_kind(self.sync)),
                 Verb::Trim => discard(target, operation),
                 Verb::Commit => match self.transfer(fd, tag, operation, true) {
                     moved if moved < 0 => moved,
@@ -110,10 +110,19 @@ pub fn sync(fd: i32, kind: SyncKind) -> isize {
     result as isize
 }
 
+/// _IO(0x12, 119) of linux/fs.h.
+const BLKDISCARD: libc::Ioctl = 0x1277;
+
 /// Gives a range back: a hole in a file, a discard on a device. Answers the length, or -1 with errno.
 pub fn discard(target: &OpenTarget, operation: &Operation) -> isize {
+    if target.is_device() {
+        let range = [operation.offset, u64::from(operation.length)];
+        // SAFETY: BLKDISCARD reads two words, first byte and length, which live through the call.
+        let result = unsafe { libc::ioctl(target.raw(), BLKDISCARD, range.as_ptr()) };
+        return if result == 0 { operation.length as isize } else { -1 };
+    }
     let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
-    // SAFETY: a plain call on an open file descriptor; block devices know this mode too.
+    // SAFETY: a plain call on an open file descriptor.
     let result = unsafe {
         libc::fallocate(
             target.raw(),

@@ -1,0 +1,181 @@
+//! sysbench's options by name: their kinds, their defaults, and what was typed for them. Knows the rules of single
+//! values; what they mean together is `meaning`'s.
+
+use std::collections::BTreeMap;
+
+/// What an option takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A whole number that fits 32 bits, or a word of its own, unchecked, for a fraction.
+    Int,
+    /// A number that may have a fraction; what is no number is 0.
+    Double,
+    /// Bytes, with a letter.
+    Size,
+    /// on or off.
+    Bool,
+    /// Text.
+    Text,
+}
+
+/// Options that every test has, with what stands for them when nobody types them. Names have underscores.
+pub const GENERAL: &[(&str, Kind, &str)] = &[
+    ("threads", Kind::Int, "1"),
+    ("events", Kind::Int, "0"),
+    ("time", Kind::Int, "10"),
+    ("forced_shutdown", Kind::Text, "off"),
+    ("thread_stack_size", Kind::Size, "64K"),
+    ("rate", Kind::Int, "0"),
+    ("report_interval", Kind::Int, "0"),
+    ("report_checkpoints", Kind::Text, ""),
+    ("debug", Kind::Bool, "off"),
+    ("validate", Kind::Bool, "off"),
+    ("help", Kind::Bool, "off"),
+    ("version", Kind::Bool, "off"),
+    ("tx_rate", Kind::Int, "0"),
+    ("max_requests", Kind::Int, "0"),
+    ("max_time", Kind::Int, "0"),
+    ("num_threads", Kind::Int, "1"),
+    ("rand_type", Kind::Text, "special"),
+    ("rand_spec_iter", Kind::Int, "12"),
+    ("rand_spec_pct", Kind::Int, "1"),
+    ("rand_spec_res", Kind::Int, "75"),
+    ("rand_seed", Kind::Int, "0"),
+    ("rand_pareto_h", Kind::Double, "0.2"),
+    ("verbosity", Kind::Int, "3"),
+    ("percentile", Kind::Int, "95"),
+    ("histogram", Kind::Bool, "off"),
+];
+
+/// Options of the database drivers, accepted and of no meaning to fileio.
+const DATABASE: &[&str] = &["db_", "mysql_", "pgsql_"];
+
+/// Options of fileio.
+pub const FILEIO: &[(&str, Kind, &str)] = &[
+    ("file_num", Kind::Int, "128"),
+    ("file_block_size", Kind::Size, "16384"),
+    ("file_total_size", Kind::Size, "2G"),
+    ("file_test_mode", Kind::Text, ""),
+    ("file_io_mode", Kind::Text, "sync"),
+    ("file_async_backlog", Kind::Int, "128"),
+    ("file_extra_flags", Kind::Text, ""),
+    ("file_fsync_freq", Kind::Int, "100"),
+    ("file_fsync_all", Kind::Bool, "off"),
+    ("file_fsync_end", Kind::Bool, "on"),
+    ("file_fsync_mode", Kind::Text, "fsync"),
+    ("file_merged_requests", Kind::Int, "0"),
+    ("file_rw_ratio", Kind::Double, "1.5"),
+];
+
+/// What was typed, by name.
+#[derive(Clone, Debug, Default)]
+pub struct Typed {
+    values: BTreeMap<String, String>,
+}
+
+/// Why a value is none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refused {
+    /// `Invalid value for the 'x' option: 'y'`.
+    Value,
+    /// `invalid option: --x=y`.
+    Option,
+}
+
+/// The kind of an option of a table.
+pub fn kind_in(table: &[(&str, Kind, &str)], name: &str) -> Option<Kind> {
+    table.iter().find(|option| option.0 == name).map(|option| option.1)
+}
+
+/// Does an option belong to a database driver?
+pub fn of_a_database(name: &str) -> bool {
+    DATABASE.iter().any(|start| name.starts_with(start))
+}
+
+impl Typed {
+    /// Takes a value for an option of that kind.
+    pub fn take(&mut self, name: &str, kind: Kind, value: Option<&str>) -> Result<(), Refused> {
+        let value = match (kind, value) {
+            (Kind::Bool, None) => "on",
+            (Kind::Bool, Some("on" | "true" | "1")) => "on",
+            (Kind::Bool, Some("off" | "false" | "0")) => "off",
+            (Kind::Bool, Some(_)) => return Err(Refused::Option),
+            (Kind::Int, Some(text)) if !text.is_empty() => {
+                text.parse::<i32>().map_err(|_| Refused::Value)?;
+                text
+            }
+            (_, value) => value.unwrap_or(""),
+        };
+        self.values.insert(name.to_owned(), value.to_owned());
+        Ok(())
+    }
+
+    /// The text of an option: typed, or its default.
+    pub fn text(&self, name: &str) -> &str {
+        let default = || GENERAL.iter().chain(FILEIO).find(|option| option.0 == name).map_or("", |o| o.2);
+        self.values.get(name).map_or_else(default, String::as_str)
+    }
+
+    /// A whole number; nothing is 0.
+    pub fn int(&self, name: &str) -> i64 {
+        self.text(name).parse::<i32>().unwrap_or(0).into()
+    }
+
+    /// A number with a fraction; what is none is 0.
+    pub fn double(&self, name: &str) -> f64 {
+        self.text(name).parse().unwrap_or(0.0)
+    }
+
+    /// Is it on?
+    pub fn is_on(&self, name: &str) -> bool {
+        self.text(name) == "on"
+    }
+
+    /// Bytes: digits and at most one letter, of 1024. Anything else is 0.
+    pub fn size(&self, name: &str) -> u64 {
+        size(self.text(name))
+    }
+}
+
+fn size(text: &str) -> u64 {
+    let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    let (number, letter) = text.split_at(digits);
+    let Ok(number) = number.parse::<u64>() else { return 0 };
+    let power = match letter {
+        "" => 0,
+        "k" | "K" => 1,
+        "m" | "M" => 2,
+        "g" | "G" => 3,
+        "t" | "T" => 4,
+        "p" | "P" => 5,
+        "e" | "E" => 6,
+        _ => return 0,
+    };
+    number.saturating_mul(1u64 << (10 * power))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_take_one_letter_of_1024() {
+        for (text, bytes) in
+            [("16384", 16_384), ("4K", 4096), ("2g", 2 << 30), ("1x", 0), ("", 0), ("-5", 0), ("1KB", 0)]
+        {
+            assert_eq!(size(text), bytes, "{text}");
+        }
+    }
+
+    #[test]
+    fn values_are_checked_by_kind() {
+        let mut typed = Typed::default();
+        assert_eq!(typed.take("threads", Kind::Int, Some("2k")), Err(Refused::Value));
+        assert_eq!(typed.take("threads", Kind::Int, Some("99999999999")), Err(Refused::Value));
+        assert_eq!(typed.take("debug", Kind::Bool, Some("5")), Err(Refused::Option));
+        assert_eq!(typed.take("debug", Kind::Bool, None), Ok(()));
+        assert_eq!(typed.take("threads", Kind::Int, None), Ok(()));
+        assert!(typed.is_on("debug"));
+        assert_eq!((typed.int("threads"), typed.int("time"), typed.double("file_rw_ratio")), (0, 10, 1.5));
+    }
+}

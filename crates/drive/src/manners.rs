@@ -1,0 +1,347 @@
+//! What some workers do besides keeping so many I/Os outstanding: pause, wait for room, hold a latency, keep in step
+//! with others. A worker without any of it pays one test a batch.
+
+use crate::{LogPen, Operation};
+use fathom_spec::{Nanos, Think};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+
+/// What a worker does besides the plain loop. The default is nothing.
+#[derive(Default)]
+pub struct Manners {
+    /// A pause after every so many operations, once they have all come back.
+    pub think: Option<Think>,
+    /// Once full, start none until no more than so many are outstanding.
+    pub low: Option<usize>,
+    /// Keep a share of the latencies under a limit by the number of outstanding I/Os.
+    pub hold: Option<Hold>,
+    /// Keep in step with other streams.
+    pub flow: Option<FlowShare>,
+    /// Take the time of each submission: what waits in a queue is then handed over in a call of its own.
+    pub timed_submits: bool,
+    /// The first thing that a check finds ends the worker.
+    pub fatal: bool,
+    /// Done one after the other when everything else has come back, first the last of the list.
+    pub last: Vec<Operation>,
+    /// Where a line for each operation goes.
+    pub log: Option<LogPen>,
+}
+
+/// A latency to hold: the deepest queue that keeps `share` of the latencies under `target`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Hold {
+    /// The limit.
+    pub target: Nanos,
+    /// The share that must stay under it, 0 to 1.
+    pub share: f64,
+    /// Judged over this long.
+    pub window: Nanos,
+}
+
+/// Workers that keep in step: each does its weight's worth of operations in a round.
+#[derive(Debug)]
+pub struct Flow {
+    members: Vec<Member>,
+}
+
+#[derive(Debug)]
+struct Member {
+    weight: u64,
+    started: AtomicU64,
+    left: AtomicBool,
+}
+
+impl Flow {
+    /// A flow of members with these weights.
+    pub fn new(weights: impl IntoIterator<Item = u32>) -> Self {
+        let member = |weight: u32| Member {
+            weight: u64::from(weight.max(1)),
+            started: AtomicU64::new(0),
+            left: AtomicBool::new(false),
+        };
+        Flow { members: weights.into_iter().map(member).collect() }
+    }
+
+    /// How many more operations a member may start without running ahead of the slowest other one by more than a
+    /// round and `tolerance` operations.
+    fn room(&self, me: usize, tolerance: u64) -> u64 {
+        let others = self.members.iter().enumerate().filter(|(i, m)| *i != me && !m.left.load(Relaxed));
+        let Some(rounds) = others.map(|(_, m)| m.started.load(Relaxed) / m.weight).min() else {
+            return u64::MAX;
+        };
+        let mine = &self.members[me];
+        ((rounds + 1) * mine.weight + tolerance).saturating_sub(mine.started.load(Relaxed))
+    }
+}
+
+/// A worker's place in a flow.
+#[derive(Clone, Debug)]
+pub struct FlowShare {
+    /// What is shared.
+    pub flow: Arc<Flow>,
+    /// Which member it is.
+    pub member: usize,
+    /// How many operations it may run ahead, besides its round.
+    pub tolerance: u64,
+}
+
+/// How often a worker that a flow holds back looks again.
+const FLOW_LOOK_NS: u64 = 50_000;
+
+/// What a worker may do now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Allowed {
+    /// How many operations may be started.
+    pub(crate) room: usize,
+    /// Look again at this moment at the latest.
+    pub(crate) until_ns: u64,
+    /// Completions to wait for.
+    pub(crate) at_least: usize,
+}
+
+/// What holds a worker back, and where it stands with that.
+pub(crate) struct Restraint {
+    think: Option<Thinking>,
+    low: Option<usize>,
+    draining: bool,
+    hold: Option<Holding>,
+    flow: Option<FlowShare>,
+}
+
+struct Thinking {
+    plan: Think,
+    /// Operations until the next pause.
+    left: u64,
+    /// The end of the busy part and of the whole of the present pause.
+    pause_ns: Option<(u64, u64)>,
+}
+
+impl Restraint {
+    /// `None` where nothing holds the worker back.
+    pub(crate) fn of(manners: &mut Manners) -> Option<Box<Restraint>> {
+        let think = manners.think.map(|plan| Thinking { plan, left: plan.every.max(1), pause_ns: None });
+        let hold = manners.hold.map(Holding::new);
+        let (low, flow) = (manners.low, manners.flow.take());
+        let any = think.is_some() || low.is_some() || hold.is_some() || flow.is_some();
+        any.then(|| Box::new(Restraint { think, low, draining: false, hold, flow }))
+    }
+
+    /// What may be done with `room` by a worker that has so many outstanding.
+    pub(crate) fn allowed(&mut self, now_ns: u64, outstanding: usize, depth: usize, room: usize) -> Allowed {
+        let mut allowed = Allowed { room, until_ns: u64::MAX, at_least: 0 };
+        if let Some(hold) = &self.hold {
+            allowed.room = allowed.room.min(hold.depth.saturating_sub(outstanding));
+        }
+        if let Some(low) = self.low {
+            self.draining |= outstanding >= depth;
+            self.draining &= outstanding > low;
+            if self.draining {
+                allowed.room = 0;
+                allowed.at_least = outstanding - low;
+            }
+        }
+        if let Some(share) = &self.flow
+            && allowed.room > 0
+        {
+            allowed.room = allowed.room.min(share.flow.room(share.member, share.tolerance) as usize);
+            if allowed.room == 0 {
+                allowed.until_ns = now_ns + FLOW_LOOK_NS;
+            }
+        }
+        match &mut self.think {
+            Some(think) => think.allowed(now_ns, outstanding, allowed),
+            None => allowed,
+        }
+    }
+
+    /// So many operations were started.
+    pub(crate) fn started(&mut self, count: usize) {
+        if let Some(think) = &mut self.think {
+            think.left = think.left.saturating_sub(count as u64);
+        }
+        if let Some(share) = &self.flow {
+            share.flow.members[share.member].started.fetch_add(count as u64, Relaxed);
+        }
+    }
+
+    /// One operation took so long.
+    #[inline]
+    pub(crate) fn completed(&mut self, now_ns: u64, latency_ns: u64) {
+        if let Some(hold) = &mut self.hold {
+            hold.completed(now_ns, latency_ns);
+        }
+    }
+
+    /// Is the worker in the busy part of a pause?
+    pub(crate) fn is_spinning(&self, now_ns: u64) -> bool {
+        self.think.as_ref().and_then(|think| think.pause_ns).is_some_and(|(spin, _)| now_ns < spin)
+    }
+
+    /// The worker has ended: others of its flow need not wait for it any more.
+    pub(crate) fn leave(&mut self) {
+        if let Some(share) = self.flow.take() {
+            share.flow.members[share.member].left.store(true, Relaxed);
+        }
+    }
+
+    /// The depth that holds the latency.
+    pub(crate) fn held_depth(&self) -> Option<u32> {
+        self.hold.as_ref().map(|hold| hold.good.max(1) as u32)
+    }
+}
+
+impl Thinking {
+    fn allowed(&mut self, now_ns: u64, outstanding: usize, allowed: Allowed) -> Allowed {
+        if self.left > 0 {
+            let room = allowed.room.min(self.left.min(usize::MAX as u64) as usize);
+            return Allowed { room, ..allowed };
+        }
+        if outstanding > 0 {
+            return Allowed { room: 0, until_ns: u64::MAX, at_least: outstanding };
+        }
+        let spin_ns = self.plan.spin.0.min(self.plan.wait.0);
+        let (_, end_ns) = *self.pause_ns.get_or_insert((now_ns + spin_ns, now_ns + self.plan.wait.0));
+        if now_ns < end_ns {
+            return Allowed { room: 0, until_ns: end_ns, at_least: 0 };
+        }
+        self.pause_ns = None;
+        self.left = self.plan.every.max(1);
+        self.allowed(now_ns, outstanding, allowed)
+    }
+}
+
+/// Looks for the deepest queue that holds a latency: doubles while it is held, then halves the interval between
+/// the deepest that held and the shallowest that did not; stays where the two meet.
+struct Holding {
+    plan: Hold,
+    depth: usize,
+    good: usize,
+    bad: usize,
+    seen: u64,
+    over: u64,
+    since_ns: u64,
+    changed_ns: u64,
+}
+
+impl Holding {
+    fn new(plan: Hold) -> Self {
+        Holding {
+            plan,
+            depth: 1,
+            good: 0,
+            bad: usize::MAX,
+            seen: 0,
+            over: 0,
+            since_ns: u64::MAX,
+            changed_ns: 0,
+        }
+    }
+
+    fn completed(&mut self, now_ns: u64, latency_ns: u64) {
+        // What was started at another depth says nothing of this one.
+        if now_ns - latency_ns < self.changed_ns {
+            return;
+        }
+        if self.since_ns == u64::MAX {
+            self.since_ns = now_ns;
+        }
+        self.seen += 1;
+        self.over += u64::from(latency_ns > self.plan.target.0);
+        if now_ns - self.since_ns >= self.plan.window.0 {
+            self.judge(now_ns);
+            (self.seen, self.over, self.since_ns) = (0, 0, now_ns);
+        }
+    }
+
+    fn judge(&mut self, now_ns: u64) {
+        let before = self.depth;
+        let held = self.over as f64 <= self.seen as f64 * (1.0 - self.plan.share);
+        match held {
+            true => self.good = self.good.max(self.depth),
+            false => {
+                self.bad = self.depth;
+                // What held before may hold no more.
+                self.good = self.good.min(self.depth.saturating_sub(1));
+            }
+        }
+        self.depth = match self.bad {
+            usize::MAX => self.depth.saturating_mul(2).min(1 << 20),
+            bad => (self.good + bad).div_euclid(2).max(1),
+        };
+        if self.depth != before {
+            self.changed_ns = now_ns;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn restraint(mut manners: Manners) -> Box<Restraint> {
+        Restraint::of(&mut manners).unwrap()
+    }
+
+    #[test]
+    fn a_worker_without_manners_has_no_restraint() {
+        assert!(Restraint::of(&mut Manners::default()).is_none());
+    }
+
+    #[test]
+    fn a_pause_begins_when_all_have_come_back_and_ends_on_time() {
+        let plan = Think { wait: Nanos(100), spin: Nanos(30), every: 2 };
+        let mut worker = restraint(Manners { think: Some(plan), ..Manners::default() });
+        assert_eq!(worker.allowed(0, 0, 4, 4), Allowed { room: 2, until_ns: u64::MAX, at_least: 0 });
+        worker.started(2);
+        assert_eq!(worker.allowed(10, 2, 4, 2), Allowed { room: 0, until_ns: u64::MAX, at_least: 2 });
+        assert_eq!(worker.allowed(50, 0, 4, 4), Allowed { room: 0, until_ns: 150, at_least: 0 });
+        assert!(worker.is_spinning(79) && !worker.is_spinning(80));
+        assert_eq!(worker.allowed(149, 0, 4, 4).room, 0);
+        assert_eq!(worker.allowed(150, 0, 4, 4).room, 2);
+    }
+
+    #[test]
+    fn a_full_queue_is_refilled_only_when_it_has_sunk_to_its_low_mark() {
+        let mut worker = restraint(Manners { low: Some(2), ..Manners::default() });
+        assert_eq!(worker.allowed(0, 3, 8, 5).room, 5);
+        assert_eq!(worker.allowed(0, 8, 8, 0), Allowed { room: 0, until_ns: u64::MAX, at_least: 6 });
+        assert_eq!(worker.allowed(0, 3, 8, 5).room, 0);
+        assert_eq!(worker.allowed(0, 2, 8, 6).room, 6);
+    }
+
+    #[test]
+    fn a_latency_is_held_by_the_deepest_queue_that_can() {
+        let plan = Hold { target: Nanos(1000), share: 0.9, window: Nanos(100) };
+        let mut worker = restraint(Manners { hold: Some(plan), ..Manners::default() });
+        let mut now = 10_000;
+        for _ in 0..20_000 {
+            now += 10;
+            let depth = worker.allowed(now, 0, 64, 64).room as u64;
+            // A device whose latency is 90 ns for each outstanding I/O: 11 of them hold 1000 ns.
+            worker.completed(now, (depth * 90).min(now));
+        }
+        assert_eq!(worker.held_depth(), Some(11));
+        assert_eq!(worker.allowed(now, 0, 64, 64).room, 11);
+    }
+
+    #[test]
+    fn streams_of_a_flow_keep_in_step_by_their_weights() {
+        let flow = Arc::new(Flow::new([3, 1]));
+        let share = |member| {
+            let share = FlowShare { flow: flow.clone(), member, tolerance: 0 };
+            restraint(Manners { flow: Some(share), ..Manners::default() })
+        };
+        let (mut one, mut other) = (share(0), share(1));
+        let (mut ones, mut others) = (0, 0);
+        for _ in 0..1000 {
+            for (worker, count) in [(&mut one, &mut ones), (&mut other, &mut others)] {
+                let room = worker.allowed(0, 0, 4, 4).room;
+                worker.started(room);
+                *count += room;
+            }
+        }
+        assert!((ones as i64 - others as i64 * 3).abs() <= 3, "{ones} {others}");
+        one.leave();
+        assert_eq!(other.allowed(0, 0, 4, 4).room, 4, "who is left waits for nobody");
+    }
+}

@@ -1,0 +1,333 @@
+//! Writes, and then reads what was written: the same source is built twice from the same seed, and the second one says
+//! again what the first one said, so that nothing has to be remembered of what was written where. Each write has a
+//! number; the read that follows it must find that number or a later one. No two operations that overlap are ever in
+//! flight together, so that "later" has a meaning.
+
+use super::apart::{Gate, Range};
+use fathom_drive::{Fill, Operation, Pace, Source};
+use fathom_spec::{Verb, Verify};
+
+/// In an operation's mark: what it reads is to be checked.
+pub(crate) const CHECK: u64 = 1 << 63;
+/// With [`CHECK`]: this run wrote it; the low bits are the number of the write.
+pub(crate) const OURS: u64 = 1 << 62;
+
+/// The number in a mark.
+pub(crate) fn number(mark: u64) -> u64 {
+    mark & (OURS - 1)
+}
+
+/// Reads everything that the source names, and checks it, whoever wrote it.
+pub(crate) struct Checking {
+    source: Box<dyn Source>,
+    read_cell: u8,
+}
+
+impl Checking {
+    pub(crate) fn new(source: Box<dyn Source>, read_cell: u8) -> Self {
+        Checking { source, read_cell }
+    }
+}
+
+impl Source for Checking {
+    fn fill(&mut self, now_ns: u64, room: usize, pace: &mut Pace, out: &mut Vec<Operation>) -> Fill {
+        let from = out.len();
+        let fill = self.source.fill(now_ns, room, pace, out);
+        let cell = self.read_cell;
+        out.retain(|operation| !matches!(operation.verb, Verb::Sync | Verb::Trim));
+        out[from..].iter_mut().for_each(|operation| {
+            (operation.verb, operation.cell, operation.mark) = (Verb::Read, cell, CHECK);
+        });
+        fill
+    }
+
+    fn completed(&mut self, done: &[(Operation, i32)]) {
+        self.source.completed(done);
+    }
+
+    fn wants_completions(&self) -> bool {
+        self.source.wants_completions()
+    }
+}
+
+/// What a verifying worker is at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// Writes; so many until those of the backlog are read.
+    Writing { left: u64 },
+    /// Reads what was written; so many, then it writes on.
+    Reading { left: u64 },
+    /// Reads the rest.
+    Last,
+}
+
+/// Failed writes that are remembered; after more of them the run has other worries.
+const FAILED_MOST: usize = 1024;
+
+/// Writes and reads again.
+pub(crate) struct Verifying {
+    writer: Box<dyn Source>,
+    reader: Box<dyn Source>,
+    plan: Verify,
+    read_cell: u8,
+    phase: Phase,
+    /// Numbers of the next operation of the one and of the other.
+    written: u64,
+    read: u64,
+    /// Writes end this long after the first one.
+    time_ns: Option<u64>,
+    began_ns: Option<u64>,
+    gate: Gate,
+    drawn: Vec<Operation>,
+    /// The writer will give no more.
+    dry: bool,
+    /// Nobody knows what stands here.
+    failed: Vec<Range>,
+}
+
+impl Verifying {
+    /// `writer` and `reader` say the same. `time_ns`: how long it writes at most.
+    pub(crate) fn new(
+        (writer, reader): (Box<dyn Source>, Box<dyn Source>),
+        plan: Verify,
+        read_cell: u8,
+        time_ns: Option<u64>,
+    ) -> Self {
+        let left = plan.backlog.map_or(u64::MAX, |(after, _)| after.max(1));
+        Verifying {
+            writer,
+            reader,
+            plan,
+            read_cell,
+            phase: Phase::Writing { left },
+            written: 0,
+            read: 0,
+            time_ns,
+            began_ns: None,
+            gate: Gate::default(),
+            drawn: Vec::new(),
+            dry: false,
+            failed: Vec::new(),
+        }
+    }
+
+    /// Draws writes (and the reads and syncs between them); answers what the source said.
+    fn draw_writes(&mut self, now_ns: u64, room: usize, pace: &mut Pace) -> Fill {
+        let Phase::Writing { left } = &mut self.phase else { return Fill::Done };
+        self.drawn.clear();
+        let room = room.min((*left).min(usize::MAX as u64) as usize);
+        let fill = self.writer.fill(now_ns, room, pace, &mut self.drawn);
+        for operation in &self.drawn {
+            let mark = self.written;
+            self.written += 1;
+            if *left != u64::MAX && is_write(operation) {
+                *left -= 1;
+            }
+            let mark = if is_write(operation) { mark } else { operation.mark };
+            self.gate.hold(Operation { mark, ..*operation });
+        }
+        fill
+    }
+
+    /// Draws reads of what was written; `Done` when all of it was read.
+    fn draw_reads(&mut self, now_ns: u64, room: usize) -> Fill {
+        let mut wanted = match &self.phase {
+            Phase::Reading { left } => (room as u64).min(*left) as usize,
+            _ => room,
+        };
+        while wanted > 0 {
+            if self.read >= self.written {
+                return Fill::Done;
+            }
+            self.drawn.clear();
+            let ahead = (self.written - self.read).min(wanted as u64) as usize;
+            let fill = self.reader.fill(now_ns, ahead, &mut Pace::Closed, &mut self.drawn);
+            for operation in &self.drawn {
+                let mark = CHECK | OURS | self.read;
+                self.read += 1;
+                let range = Range::of(operation);
+                if !is_write(operation) || self.failed.iter().any(|failed| failed.meets(&range)) {
+                    continue;
+                }
+                let (verb, cell) = (Verb::Read, self.read_cell);
+                self.gate.hold(Operation { verb, cell, mark, due_ns: now_ns, ..*operation });
+                wanted -= 1;
+                if let Phase::Reading { left } = &mut self.phase {
+                    *left -= 1;
+                }
+            }
+            if fill == Fill::Done {
+                return Fill::Done;
+            }
+        }
+        Fill::Some
+    }
+
+    /// The next phase, once everything has come back.
+    fn turn(&mut self) -> Option<Phase> {
+        let backlog = self.plan.backlog;
+        match self.phase {
+            Phase::Writing { .. } if self.dry => self.plan.then_read_pass.then_some(Phase::Last),
+            Phase::Writing { left: 0 } => {
+                let (after, batch) = backlog.unwrap_or((1, 1));
+                Some(Phase::Reading { left: if batch == 0 { after.max(1) } else { batch } })
+            }
+            Phase::Writing { .. } => Some(self.phase),
+            Phase::Reading { .. } => {
+                Some(Phase::Writing { left: backlog.map_or(u64::MAX, |(after, _)| after.max(1)) })
+            }
+            Phase::Last => None,
+        }
+    }
+}
+
+fn is_write(operation: &Operation) -> bool {
+    matches!(operation.verb, Verb::Write | Verb::Commit)
+}
+
+impl Source for Verifying {
+    fn fill(&mut self, now_ns: u64, room: usize, pace: &mut Pace, out: &mut Vec<Operation>) -> Fill {
+        let (mut room, began) = (room, *self.began_ns.get_or_insert(now_ns));
+        if self.time_ns.is_some_and(|time| now_ns >= began.saturating_add(time)) {
+            self.dry = true;
+        }
+        loop {
+            if !self.gate.release(&mut room, out) {
+                return if room == 0 { Fill::Some } else { Fill::Blocked };
+            }
+            if room == 0 {
+                return Fill::Some;
+            }
+            let fill = match self.phase {
+                Phase::Writing { left } if self.dry || left == 0 => Fill::Done,
+                Phase::Writing { .. } => self.draw_writes(now_ns, room, pace),
+                Phase::Reading { left: 0 } => Fill::Done,
+                Phase::Reading { .. } | Phase::Last => self.draw_reads(now_ns, room),
+            };
+            if self.gate.holds() {
+                self.dry |= fill == Fill::Done && matches!(self.phase, Phase::Writing { left: 1.. });
+                continue;
+            }
+            match fill {
+                Fill::Done if !self.gate.is_idle() => return Fill::Blocked,
+                Fill::Done => {
+                    self.dry |= matches!(self.phase, Phase::Writing { left: 1.. });
+                    let Some(next) = self.turn() else { return Fill::Done };
+                    self.phase = next;
+                }
+                Fill::Some => {}
+                wait => return wait,
+            }
+        }
+    }
+
+    fn completed(&mut self, done: &[(Operation, i32)]) {
+        self.writer.completed(done);
+        self.gate.completed(done);
+        for (operation, result) in done {
+            let failed = *result != operation.length as i32;
+            if failed && is_write(operation) && self.failed.len() < FAILED_MOST {
+                self.failed.push(Range::of(operation));
+            }
+        }
+    }
+
+    fn wants_completions(&self) -> bool {
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Geometry, build, verbs};
+    use super::*;
+    use fathom_spec::*;
+
+    const PLAN: Verify =
+        Verify { backlog: None, checkers: 0, then_read_pass: true, only: false, fatal: false };
+
+    fn writes(pattern: Pattern, operations: u64) -> Box<dyn Source> {
+        let mut blocks = Blocks { pattern, ..Blocks::random_reads(SpaceId(0), Bytes(4096)) };
+        blocks.mix = Mix::Random { read_percent: 30 };
+        let space = Space::Whole(TargetId(0));
+        let length = 64 * 4096;
+        let geometry = Geometry { space, sizes: vec![length], start: 0, length, align: 512 };
+        let stop = Stop { operations: Some(operations), ..Stop::default() };
+        build(&blocks, &geometry, &stop, 0, 1, 3, &verbs(&blocks)).unwrap()
+    }
+
+    /// Runs a source at a depth, the operations coming back in an order of their own; answers all of them.
+    fn play(source: &mut Verifying, depth: usize, fail: impl Fn(&Operation) -> bool) -> Vec<Operation> {
+        let (mut all, mut flight): (Vec<Operation>, Vec<Operation>) = (Vec::new(), Vec::new());
+        for turn in 0.. {
+            let mut out = Vec::new();
+            let fill = source.fill(turn, depth - flight.len(), &mut Pace::Closed, &mut out);
+            for (i, one) in out.iter().enumerate() {
+                let range = Range::of(one);
+                assert!(!flight.iter().chain(&out[..i]).any(|other| Range::of(other).meets(&range)));
+            }
+            flight.extend(&out);
+            all.extend(&out);
+            assert!(fill != Fill::Blocked || !flight.is_empty(), "blocked for ever");
+            if flight.is_empty() && fill == Fill::Done {
+                break;
+            }
+            if !flight.is_empty() {
+                let back = flight.swap_remove((turn as usize * 7) % flight.len());
+                source.completed(&[(back, if fail(&back) { -5 } else { back.length as i32 })]);
+            }
+        }
+        all
+    }
+
+    fn verifying(plan: Verify) -> Verifying {
+        let pattern = || Pattern::Uniform { once: false };
+        Verifying::new((writes(pattern(), 500), writes(pattern(), 500)), plan, 0, None)
+    }
+
+    #[test]
+    fn every_write_is_read_once_after_all_are_done() {
+        let all = play(&mut verifying(PLAN), 8, |_| false);
+        let written: Vec<_> = all.iter().filter(|op| is_write(op)).map(|op| (op.mark, op.offset)).collect();
+        let first_check = all.iter().position(|op| op.mark & CHECK != 0).unwrap();
+        let read: Vec<_> = all[first_check..].iter().map(|op| (number(op.mark), op.offset)).collect();
+        assert!(all[..first_check].iter().all(|op| op.mark & CHECK == 0));
+        assert_eq!(written, read);
+        assert!((300..400).contains(&read.len()), "{}", read.len());
+    }
+
+    #[test]
+    fn a_backlog_is_read_while_the_writing_goes_on_and_the_rest_at_the_end() {
+        let all = play(&mut verifying(Verify { backlog: Some((10, 4)), ..PLAN }), 8, |_| false);
+        let runs: Vec<(bool, usize)> = all
+            .iter()
+            .filter(|op| is_write(op) || op.mark & CHECK != 0)
+            .map(|op| op.mark & CHECK != 0)
+            .collect::<Vec<_>>()
+            .chunk_by(|a, b| a == b)
+            .map(|run| (run[0], run.len()))
+            .collect();
+        assert_eq!(runs[..4], [(false, 10), (true, 4), (false, 10), (true, 4)]);
+        let count = |check| runs.iter().filter(|run| run.0 == check).map(|run| run.1).sum::<usize>();
+        assert_eq!(count(true), count(false));
+    }
+
+    #[test]
+    fn what_a_failed_write_has_touched_is_not_checked() {
+        let bad = |op: &Operation| is_write(op) && op.offset == 8192;
+        let all = play(&mut verifying(PLAN), 4, bad);
+        assert!(all.iter().any(bad));
+        assert!(!all.iter().any(|op| op.mark & CHECK != 0 && op.offset == 8192));
+    }
+
+    #[test]
+    fn writing_ends_with_its_time_and_is_still_read() {
+        let pattern = || Pattern::Sequential(Begin::First);
+        let sources = (writes(pattern(), 500), writes(pattern(), 500));
+        let mut source = Verifying::new(sources, PLAN, 0, Some(100));
+        let all = play(&mut source, 1, |_| false);
+        let read = all.iter().filter(|op| op.mark & CHECK != 0).count();
+        let written = all.iter().filter(|op| is_write(op)).count();
+        assert!(written < 100 && read == written, "{read} {written}");
+    }
+}

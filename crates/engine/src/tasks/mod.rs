@@ -1,0 +1,94 @@
+//! Work that is done one act at a time by the serial loop: files made, opened, looked at and removed; CPU time.
+
+mod compute;
+mod files;
+
+use crate::execute;
+use crate::guard::Permits;
+use fathom_drive::{Begin, Job, Outcome, Perform, Recorder, Seat, Serial, SerialParts, run_serial};
+use fathom_host::Roots;
+use fathom_record::{CELLS, ExecuteError};
+use fathom_spec::*;
+use std::sync::Arc;
+
+/// The job of one worker of a stream whose work is serial; `None` for all other work.
+pub(crate) fn job<'a>(
+    plan: &Plan,
+    id: StreamId,
+    worker: u32,
+    cpus: Vec<usize>,
+    (roots, permits): (&Roots, &Permits),
+) -> Result<Option<Job<'a>>, ExecuteError> {
+    let stream = &plan.streams[id.0 as usize];
+    check(stream)?;
+    let task = Task { stream: stream.clone(), seed: plan.seed.wrapping_add(u64::from(worker) * 7919) };
+    let (verbs, prepare): (Vec<Verb>, fathom_drive::Prepare<'a>) = match &stream.work {
+        Work::Files(files) => {
+            if files.verbs.len() > CELLS {
+                return Err(refuse(format!("a stream has at most {CELLS} verbs")));
+            }
+            let work = files::Filing::new(files, id, worker, &stream.stop, task.seed, (roots, permits))?;
+            (files.verbs.clone(), Box::new(move |seat| Ok(task.with(work, seat))))
+        }
+        Work::Compute { share } => {
+            let share = *share;
+            let prepare = move |seat: &Seat| {
+                let operations = task.stream.stop.operations;
+                let work = compute::Computing::new(share, operations, seat.clock);
+                Ok(task.with(work, seat))
+            };
+            (vec![Verb::Compute], Box::new(prepare))
+        }
+        _ => return Ok(None),
+    };
+    Ok(Some(Job { stream: id, worker, cpus, verbs, targets: Arc::default(), prepare }))
+}
+
+fn refuse(what: String) -> ExecuteError {
+    ExecuteError::Plan { what, hint: "describe the load without it".to_owned() }
+}
+
+/// What a serial stream must not ask for, because nothing would come of it.
+fn check(stream: &Stream) -> Result<(), ExecuteError> {
+    let serial = matches!(stream.work, Work::Files(_) | Work::Compute { .. });
+    let asks = stream.depth.most() > 1
+        || stream.keep.submit
+        || stream.keep.log.is_some()
+        || !stream.after_last.is_empty()
+        || stream.stop.bytes.is_some()
+        || matches!(stream.arrival, Arrival::Recorded { .. } | Arrival::Closed { think: Some(_) });
+    match serial && asks {
+        true => Err(refuse(
+            "work on files or of the CPU knows neither depth, submission, log, think time, end syncs nor a limit in bytes"
+                .to_owned(),
+        )),
+        false => Ok(()),
+    }
+}
+
+/// What all serial work of a worker has in common.
+struct Task {
+    stream: Stream,
+    seed: u64,
+}
+
+impl Task {
+    fn with<S: Serial + 'static>(self, work: S, seat: &Seat) -> Perform {
+        seat.queue("system calls, one at a time".to_owned());
+        Box::new(move |seat, begin| self.perform(work, seat, begin))
+    }
+
+    fn perform<S: Serial>(self, work: S, seat: &Seat, begin: Begin) -> Outcome {
+        let verbs: Vec<Verb> = begin.interval.cells.iter().map(|cell| cell.0).collect();
+        let time = self.stream.stop.time;
+        run_serial(SerialParts {
+            work,
+            pace: execute::pace(&self.stream.arrival, &verbs, begin.at_ns, self.seed),
+            recorder: Recorder::new(begin.interval, begin.frame, Some(begin.outbox), seat.published.clone()),
+            clock: seat.clock,
+            until_ns: time.map_or(u64::MAX, |time| begin.at_ns.saturating_add(time.0)),
+            steering: &seat.steering,
+            published: seat.published.clone(),
+        })
+    }
+}

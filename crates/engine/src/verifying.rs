@@ -1,0 +1,81 @@
+//! What a plan may ask of verification, and what follows from it for the bytes that are written.
+
+use fathom_content::{Filler, fio};
+use fathom_record::ExecuteError;
+use fathom_spec::{Blocks, Bytes, Content, Sizes, Stream, Work};
+
+fn refuse(what: String, hint: &str) -> ExecuteError {
+    ExecuteError::Plan { what, hint: hint.to_owned() }
+}
+
+/// Checks that a stream's bytes can be made, and judged where that is asked for.
+pub(crate) fn check(blocks: &Blocks) -> Result<(), ExecuteError> {
+    let Some(filler) = Filler::new(&blocks.content, 0) else {
+        return Err(refuse(
+            format!("the engine cannot make such a content: {:?}", blocks.content),
+            "use another content",
+        ));
+    };
+    if blocks.verify.is_none() || blocks.content == Content::SysbenchSum {
+        return Ok(());
+    }
+    if !filler.checks() {
+        return Err(refuse(
+            "random bytes without headers cannot be verified: nothing says what they were".to_owned(),
+            "write a pattern, or fio's headers",
+        ));
+    }
+    if blocks.shared.is_some() {
+        return Err(refuse(
+            "workers that share a source cannot verify what they wrote".to_owned(),
+            "give each worker a source of its own",
+        ));
+    }
+    Ok(())
+}
+
+/// The bytes of a stream. Where operations of several sizes may overlap, headers stand at the distance of the smallest
+/// piece that is overwritten as a whole: else a later, shorter write would look like damage of an earlier one.
+pub(crate) fn content(blocks: &Blocks) -> Result<Content, ExecuteError> {
+    let Content::FioHeader { hash, interval, swap, pattern } = &blocks.content else {
+        return Ok(blocks.content.clone());
+    };
+    let sizes: Vec<u64> = match &blocks.sizes {
+        Sizes::One(size) => vec![size.0],
+        Sizes::Range(least, _) => vec![least.0],
+        Sizes::Split(parts) => parts.iter().map(|part| part.1.0).collect(),
+    };
+    let step = if blocks.align.0 == 0 { sizes.iter().copied().min().unwrap_or(0) } else { blocks.align.0 };
+    let piece = sizes.iter().fold(step, |a, b| common(a, *b));
+    let one = matches!(blocks.sizes, Sizes::One(size) if size.0 == piece);
+    let interval = match *interval {
+        0 if one => 0,
+        0 => piece as u32,
+        given => given,
+    };
+    let length = fio::Hash::of_number(*hash).map_or(0, fio::Hash::length) + fio::HEADER_BYTES;
+    let room = if interval == 0 { piece } else { u64::from(interval) };
+    if room <= length as u64 || !piece.is_multiple_of(room) {
+        return Err(refuse(
+            format!("headers of {length} bytes every {} do not fit blocks of {}", Bytes(room), Bytes(piece)),
+            "use an interval that divides every block size and is longer than a header",
+        ));
+    }
+    Ok(Content::FioHeader { hash: *hash, interval, swap: *swap, pattern: pattern.clone() })
+}
+
+/// Greatest common divisor (Euclid).
+fn common(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { common(b, a % b) }
+}
+
+/// Does a stream write, and read again what it wrote?
+pub(crate) fn reads_again(stream: &Stream) -> bool {
+    match &stream.work {
+        Work::Blocks(blocks) => {
+            let again = blocks.verify.is_some_and(|verify| !verify.only && verify.then_read_pass);
+            again && crate::source::writes(&blocks.mix)
+        }
+        _ => false,
+    }
+}

@@ -1,0 +1,105 @@
+//! Serial work: files and CPU time.
+
+use fathom_engine::{Engine, Permits, Policy};
+use fathom_record::{Execute, Run};
+use fathom_spec::*;
+use std::path::Path;
+
+fn plan(work: Work) -> Plan {
+    let mut plan = Plan::new(1);
+    let mut stream = Stream::closed("files", Blocks::random_reads(SpaceId(0), Bytes(1)), 1);
+    stream.work = work;
+    plan.add_stream(stream);
+    plan
+}
+
+fn files(under: &Path, verbs: &[Verb]) -> Files {
+    Files {
+        verbs: verbs.to_vec(),
+        count: 50,
+        size: Bytes(3000),
+        under: under.to_string_lossy().into_owned(),
+        prefix: "f".to_owned(),
+        directories: 0,
+        shuffled: false,
+        entry: Entry::File,
+    }
+}
+
+fn folder() -> tempfile::TempDir {
+    tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
+}
+
+fn run(plan: &Plan) -> Run {
+    let mut permits = Permits::new(Policy::WhenHolding);
+    if let Work::Files(files) = &plan.streams[0].work
+        && files.prefix == "f"
+    {
+        permits.add_consent(files.under.clone());
+    }
+    Engine { permits, ..Engine::default() }.execute(plan, &mut ()).unwrap()
+}
+
+fn counts(run: &Run) -> Vec<(Verb, u64, u32)> {
+    run.workers[0].counts.iter().map(|(verb, counts)| (*verb, counts.operations, counts.errors)).collect()
+}
+
+const ALL: [Verb; 4] = [Verb::Create, Verb::Open, Verb::Stat, Verb::Delete];
+
+#[test]
+fn each_verb_goes_over_all_files_and_leaves_nothing_behind() {
+    for (directories, shuffled, entry) in
+        [(0, false, Entry::File), (3, true, Entry::File), (2, true, Entry::Directory)]
+    {
+        let folder = folder();
+        let files = Files { directories, shuffled, entry, ..files(folder.path(), &ALL) };
+        let run = run(&plan(Work::Files(files)));
+        assert_eq!(counts(&run), ALL.map(|verb| (verb, 50, 0)), "{:?}", run.events);
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+        let created = run.workers[0].counts[0].1.bytes;
+        assert_eq!(created, if entry == Entry::File { 150_000 } else { 0 });
+    }
+}
+
+#[test]
+fn files_that_exist_are_not_overwritten_and_missing_ones_are_errors() {
+    let folder = folder();
+    std::fs::write(folder.path().join("f0.7"), "mine").unwrap();
+    let made = run(&plan(Work::Files(files(folder.path(), &[Verb::Create]))));
+    assert_eq!(counts(&made), [(Verb::Create, 49, 1)]);
+    assert_eq!(std::fs::read(folder.path().join("f0.7")).unwrap(), b"mine");
+    assert_eq!(std::fs::metadata(folder.path().join("f0.8")).unwrap().len(), 3000);
+    std::fs::remove_file(folder.path().join("f0.3")).unwrap();
+    let looked = run(&plan(Work::Files(files(folder.path(), &[Verb::Stat, Verb::Delete]))));
+    assert_eq!(counts(&looked), [(Verb::Stat, 49, 1), (Verb::Delete, 49, 1)], "{:?}", looked.events);
+}
+
+#[test]
+fn what_was_not_made_here_is_removed_only_with_the_users_word() {
+    let folder = folder();
+    std::fs::write(folder.path().join("g0.0"), "mine").unwrap();
+    let files = Files { prefix: "g".to_owned(), ..files(folder.path(), &[Verb::Delete]) };
+    let run = run(&plan(Work::Files(files)));
+    assert_eq!(counts(&run), [(Verb::Delete, 0, 1)]);
+    assert_eq!(std::fs::read(folder.path().join("g0.0")).unwrap(), b"mine");
+}
+
+#[test]
+fn a_folder_that_is_not_there_and_a_verb_that_is_none_of_files_are_errors() {
+    let missing = plan(Work::Files(files(Path::new("/nonexistent"), &ALL)));
+    let error = Engine::default().execute(&missing, &mut ()).unwrap_err().to_string();
+    assert!(error.contains("/nonexistent"), "{error}");
+    let folder = folder();
+    let odd = plan(Work::Files(files(folder.path(), &[Verb::Read])));
+    assert!(Engine::default().execute(&odd, &mut ()).is_err());
+}
+
+#[test]
+fn half_a_cpu_is_used_for_half_of_the_time() {
+    let mut plan = plan(Work::Compute { share: 0.5 });
+    plan.streams[0].stop.operations = Some(4);
+    let run = run(&plan);
+    let (span, busy) = (run.workers[0].span_ns, run.workers[0].counts[0].1.latency_sum_ns);
+    assert_eq!(run.workers[0].counts[0].1.operations, 4);
+    assert!(busy >= 200_000_000 && span.1 - span.0 >= 350_000_000, "{busy} {span:?}");
+}
