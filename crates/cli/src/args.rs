@@ -38,8 +38,6 @@ pub enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTION")]
         words: Vec<String>,
     },
-    /// Measure the storage through a real database, as SLOB does: PostgreSQL, MySQL, MariaDB, SQLite
-    Slob(Box<crate::slob::args::Slob>),
     /// Speak sysbench's language, its fileio test: fathom sysbench fileio --file-test-mode=rndrw run; --help tells its options
     #[command(disable_help_flag = true)]
     Sysbench {
@@ -61,6 +59,8 @@ pub enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTION")]
         words: Vec<String>,
     },
+    /// Measure the storage through a real database, as SLOB does: PostgreSQL, MySQL, MariaDB, SQLite
+    Slob(Box<crate::slob::args::Slob>),
     /// Is a calibration IN PROGRESS, READY or NOT AVAILABLE
     Status,
     /// List the runs that were kept

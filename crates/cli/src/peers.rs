@@ -16,10 +16,10 @@ pub struct Peer {
 /// All of them.
 pub const PEERS: &[Peer] = &[
     Peer { name: "orion", run: |words, context, engine| status(orion::run(words, context, engine)) },
-    Peer { name: "slob", run: |words, context, _| slob::called(words, context) },
     Peer { name: "sysbench", run: sysbench::run },
     Peer { name: "dd", run: dd::run },
     Peer { name: "dt", run: dt::run },
+    Peer { name: "slob", run: |words, context, _| slob::called(words, context) },
 ];
 
 /// The tool by whose name the program was called, if it was.

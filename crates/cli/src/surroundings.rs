@@ -140,6 +140,11 @@ pub fn die_of_interrupt() {
     let _ = signal_hook::low_level::emulate_default_handler(signal_hook::consts::SIGINT);
 }
 
+/// Ends the program as SIGPIPE would have: the reader of a pipe has seen enough.
+pub fn die_of_pipe() {
+    let _ = signal_hook::low_level::emulate_default_handler(signal_hook::consts::SIGPIPE);
+}
+
 /// A flag that SIGINT and SIGTERM raise. A second signal ends the program at once, as it would without fathom.
 #[derive(Clone, Debug)]
 pub struct Interrupt(Arc<AtomicBool>);

@@ -7,12 +7,14 @@
 //! |---|---|
 //! | [`dd`] | coreutils' dd |
 //! | [`dt`] | dt, the Data Test program |
+//! | [`fio`] | fio |
 //! | [`orion`] | Oracle's ORION |
-//! | [`slob`] | SLOB and pgio |
 //! | [`sysbench`] | sysbench fileio |
+//! | [`slob`] | SLOB and pgio |
 
 pub mod dd;
 pub mod dt;
+pub mod fio;
 pub mod orion;
 pub mod slob;
 pub mod sysbench;

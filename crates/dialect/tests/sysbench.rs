@@ -1,6 +1,8 @@
 //! sysbench's language without a disk: what words come to, which plans they become, and that no text at all ends it.
 
-use fathom_dialect::sysbench::{Command, Mode, Options, Stream, Understood, explain, prepare, run, understand};
+use fathom_dialect::sysbench::{
+    Command, Mode, Options, Stream, Understood, explain, prepare, run, understand,
+};
 use fathom_spec::*;
 use proptest::prelude::*;
 
@@ -25,7 +27,9 @@ fn blocks(plan: &Plan) -> &Blocks {
 
 #[test]
 fn the_published_words_mean_what_they_meant() {
-    let options = options("--file-total-size=200G --file-test-mode=rndrw --file-extra-flags=direct --time=300 --max-requests=0 fileio run");
+    let options = options(
+        "--file-total-size=200G --file-test-mode=rndrw --file-extra-flags=direct --time=300 --max-requests=0 fileio run",
+    );
     assert_eq!((options.files, options.file_size), (128, (200 << 30) / 128));
     assert_eq!((options.mode, options.time_s, options.events), (Some(Mode::RandomMixed), 300, 0));
     assert!(options.direct() && options.fsync_end && !options.fsync_all);
@@ -34,13 +38,24 @@ fn the_published_words_mean_what_they_meant() {
 
 #[test]
 fn words_come_in_any_order_and_older_names_win() {
-    for line in ["fileio --threads=3 prepare", "--threads=3 fileio prepare", "fileio prepare --threads=3", "--threads=1 prepare prepare --test=fileio --num_threads=3"] {
+    for line in [
+        "fileio --threads=3 prepare",
+        "--threads=3 fileio prepare",
+        "fileio prepare --threads=3",
+        "--threads=1 prepare prepare --test=fileio --num_threads=3",
+    ] {
         assert_eq!(options(line).threads, 3, "{line}");
     }
     let said = words("--test=fileio --num-threads=2 --max-requests=5 prepare").said;
     assert_eq!(said[0].0, Stream::Err);
-    assert_eq!(said[1], (Stream::Out, "WARNING: --num-threads is deprecated, use --threads instead\n".to_owned()));
-    assert_eq!(said[2], (Stream::Out, "WARNING: --max-requests is deprecated, use --events instead\n".to_owned()));
+    assert_eq!(
+        said[1],
+        (Stream::Out, "WARNING: --num-threads is deprecated, use --threads instead\n".to_owned())
+    );
+    assert_eq!(
+        said[2],
+        (Stream::Out, "WARNING: --max-requests is deprecated, use --events instead\n".to_owned())
+    );
     assert_eq!(words("--test=fileio --max-requests=0 prepare").said.len(), 2, "a limit of none is silent");
 }
 
@@ -49,7 +64,11 @@ fn what_is_wrong_goes_to_its_stream_with_its_status() {
     for (line, stream, ends) in [
         ("fileio", Stream::Err, "See 'sysbench fileio help'\n"),
         ("fileio bogus", Stream::Err, "Unknown command: bogus\n"),
-        ("bogus run", Stream::Out, "FATAL: Cannot find benchmark 'bogus': no such built-in test, file or module\n"),
+        (
+            "bogus run",
+            Stream::Out,
+            "FATAL: Cannot find benchmark 'bogus': no such built-in test, file or module\n",
+        ),
         ("fileio run more", Stream::Err, "Unrecognized command line argument: more\n"),
         ("fileio --bogus=1 run", Stream::Err, "invalid option: --bogus=1\n"),
         ("fileio --file-fsync-all=x run", Stream::Err, "invalid option: --file-fsync-all=x\n"),
@@ -73,29 +92,40 @@ fn what_is_wrong_goes_to_its_stream_with_its_status() {
 
 #[test]
 fn a_run_is_one_course_over_all_files() {
-    let options = options("fileio --file-num=4 --file-total-size=4M --file-test-mode=rndrw --threads=3 --events=9 --rand-seed=7 run");
+    let options = options(
+        "fileio --file-num=4 --file-total-size=4M --file-test-mode=rndrw --threads=3 --events=9 --rand-seed=7 run",
+    );
     let plan = run(&options, Mode::RandomMixed, 7, None);
     let (stream, blocks) = (&plan.streams[0], blocks(&plan));
     assert_eq!((plan.targets.len(), stream.workers, stream.stop.operations), (4, 3, Some(9)));
-    assert_eq!(plan.spaces[0], Space::Striped { over: (0..4).map(TargetId).collect(), depth: Bytes(1 << 20) });
+    assert_eq!(
+        plan.spaces[0],
+        Space::Striped { over: (0..4).map(TargetId).collect(), depth: Bytes(1 << 20) }
+    );
     assert_eq!(blocks.mix, Mix::ByCompleted { reads_per_write: 1.5, commits: false });
     assert!(blocks.sync[0].all_targets_in_turn && blocks.sync[0].every == 100);
     assert_eq!(stream.after_last, [SyncKind::Fsync]);
-    assert!(matches!(&blocks.generator, Generator::Given { states, discard_per_event: 1 } if states.len() == 3));
+    assert!(
+        matches!(&blocks.generator, Generator::Given { states, discard_per_event: 1 } if states.len() == 3)
+    );
     assert!(blocks.shared.is_some() && blocks.verify.is_none() && blocks.content == Content::Zero);
 }
 
 #[test]
 fn syncs_are_where_the_options_put_them() {
     let plan = |more: &str, mode| {
-        let options = options(&format!("fileio --file-num=4 --file-total-size=4M --file-test-mode=rndrw {more} run"));
+        let options =
+            options(&format!("fileio --file-num=4 --file-total-size=4M --file-test-mode=rndrw {more} run"));
         run(&options, mode, 7, None)
     };
     let all = plan("--file-fsync-all", Mode::RandomWrite);
-    assert_eq!((blocks(&all).mix, blocks(&all).sync.len(), all.streams[0].after_last.len()), (Mix::Only(Verb::Commit), 0, 0));
+    assert_eq!(
+        (blocks(&all).mix, blocks(&all).sync.len(), all.streams[0].after_last.len()),
+        (Mix::Only(Verb::Commit), 0, 0)
+    );
     let none = plan("--file-fsync-freq=0 --file-fsync-end=off", Mode::RandomWrite);
     assert_eq!((blocks(&none).sync.len(), none.streams[0].after_last.len()), (0, 0));
-    let reads = plan("", Mode::RandomRead);
+    let reads = plan("--file-test-mode=rndrd", Mode::RandomRead);
     assert_eq!((blocks(&reads).sync.len(), reads.streams[0].after_last.len()), (0, 0));
     let mapped = plan("--file-io-mode=mmap --file-fsync-mode=fdatasync", Mode::RandomWrite);
     assert_eq!(mapped.streams[0].after_last, [SyncKind::Msync]);
@@ -116,7 +146,13 @@ fn prepare_writes_only_what_is_missing_in_whole_blocks() {
 
 #[test]
 fn moments_are_told_at_a_step_that_divides_them_all() {
-    for (line, step) in [("", 1), ("--report-interval=10", 10), ("--report-checkpoints=4,6", 2), ("--report-interval=3600", 60), ("--report-interval=127", 1)] {
+    for (line, step) in [
+        ("", 1),
+        ("--report-interval=10", 10),
+        ("--report-checkpoints=4,6", 2),
+        ("--report-interval=3600", 60),
+        ("--report-interval=127", 1),
+    ] {
         let options = options(&format!("fileio {line} prepare"));
         assert_eq!(fathom_dialect::sysbench::step_s(&options), step, "{line}");
     }

@@ -13,6 +13,7 @@
 //! | `conduct` | the coordinating thread |
 //! | `host_sampler` | the disks' and processors' counters while a run goes on |
 //! | `permutation` | every number once, in random order, without a map |
+//! | `used` | what a worker used, as samples |
 //! | `sim` | a simulated device on a virtual clock |
 
 mod clock;
@@ -27,6 +28,7 @@ mod seam;
 mod serial;
 pub mod sim;
 mod sys;
+mod used;
 mod worker;
 
 pub use clock::Clock;
@@ -36,7 +38,7 @@ pub use log::{LogBlock, LogEntry, LogPen};
 pub use manners::{Flow, FlowShare, Hold, Manners};
 pub use pace::{Metronome, Pace, unit};
 pub use permutation::Permutation;
-pub use recorder::{Frame, Outbox, Published, Recorder, empty_interval};
+pub use recorder::{BATCH_CLASSES, Frame, Outbox, Published, Recorder, empty_interval};
 pub use seam::*;
 pub use serial::{Act, Serial, SerialParts, Trouble, run_serial};
 pub use worker::*;

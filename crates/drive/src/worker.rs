@@ -71,7 +71,7 @@ pub struct Parts<'a, Q: Queue> {
     /// Tells outstanding I/Os and the last completion.
     pub published: std::sync::Arc<crate::Published>,
     /// What it does besides.
-    pub manners: Manners,
+    pub manners: Box<Manners>,
 }
 
 /// One worker: one thread, its own queue, buffers and record.
@@ -176,7 +176,7 @@ impl<'a, Q: Queue> Worker<'a, Q> {
     }
 
     /// Takes what has come back, starts what may start, and says what to wait for.
-    #[inline]
+    #[inline(always)]
     pub fn step(&mut self) -> Step {
         self.done.clear();
         self.parts.queue.poll(&mut self.done);
@@ -316,6 +316,7 @@ impl<'a, Q: Queue> Worker<'a, Q> {
     fn account(&mut self, now: u64) {
         let counted = self.parts.recorder.counts_at(now);
         self.span_ns.1 = now;
+        self.parts.recorder.took(self.done.len());
         for i in 0..self.done.len() {
             let Completion { tag, result } = self.done[i];
             let (operation, submitted) = self.flight[tag as usize];

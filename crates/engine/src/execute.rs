@@ -309,7 +309,7 @@ impl WorkerMaker {
             until_ns,
             steering: &seat.steering,
             published: seat.published.clone(),
-            manners: self.manners,
+            manners: Box::new(self.manners),
         }))
     }
 }

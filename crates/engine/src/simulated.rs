@@ -65,7 +65,7 @@ pub fn execute(plan: &Plan, control: &mut dyn Control) -> Result<Run, ExecuteErr
                 until_ns: stream.stop.time.map_or(u64::MAX, |time| time.0),
                 steering: &steering[id],
                 published: published.clone(),
-                manners: manners::of(plan, id, worker, blocks, &verbs, &flows, None),
+                manners: Box::new(manners::of(plan, id, worker, blocks, &verbs, &flows, None)),
             }));
             owners.push((StreamId(id as u32), worker, verbs.clone(), published));
         }

@@ -6,6 +6,7 @@ mod dd;
 mod disks;
 mod dt;
 mod faults;
+mod fio_report;
 mod guard;
 mod input;
 mod orion;

@@ -126,7 +126,7 @@ fn sqlite_that_no_cache_holds_measures_the_disk_and_says_so() {
     }
     let record = place.json("run --db sqlite:cold.db --rate 150 --work-unit 1 --run-time 3s --warm-up 0s");
     let (outcome, seen) = verdict(&record);
-    if record.summary.get(&FigureName::DeviceReads).is_none() {
+    if !record.summary.contains_key(&FigureName::DeviceReads) {
         fathom_tidy::skip(
             "the verdict of SLOB on a cold file",
             "no disk is known below the test's directory",

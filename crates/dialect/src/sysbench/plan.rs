@@ -18,7 +18,8 @@ pub fn prepare(options: &Options, present: &[Present], seed: u64) -> (Plan, Vec<
             continue;
         }
         let space = plan.add_target(target(options, number as u32, Access::Write, Some(Bytes(0))));
-        let left = (options.file_size - there).div_ceil(options.block_size).saturating_mul(options.block_size);
+        let left =
+            (options.file_size - there).div_ceil(options.block_size).saturating_mul(options.block_size);
         let blocks = Blocks {
             pattern: Pattern::Sequential(Begin::Append),
             mix: Mix::Only(Verb::Write),
