@@ -342,12 +342,12 @@ fn the_report_has_the_lines_that_scripts_look_for() {
     }];
     let report = text(|out| awr::write(&told, &record(Vec::new()), 0, out));
     for line in [
-        "       Redo size (bytes):       2,000,000.0                  \n",
-        "   Logical read (blocks):          16,460.0                  \n",
-        "  Physical read (blocks):          15,552.3                  \n",
-        " Physical write (blocks):           1,600.0                  \n",
-        "        Read IO requests:          15,552.3                  \n",
-        "       Write IO requests:           1,589.7                  \n",
+        "      Redo size (bytes):       2,000,000.0\n",
+        "  Logical read (blocks):          16,460.0\n",
+        " Physical read (blocks):          15,552.3\n",
+        "Physical write (blocks):           1,600.0\n",
+        "       Read IO requests:          15,552.3\n",
+        "      Write IO requests:           1,589.7\n",
         "   Elapsed:                0.17 (mins)\n",
         "physical read IO requests                   155,523       15,552.3     155,523.0\n",
         "physical write IO requests                   15,897        1,589.7      15,897.0\n",

@@ -128,7 +128,8 @@ fn line(seen: &Seen, name: &str, total: Option<f64>, out: &mut impl Write) -> io
         0 => String::new(),
         commits => grouped(total / commits as f64, 1),
     };
-    writeln!(out, "{:>24} {per_second:>17} {each:>17}", format!("{name}:"))
+    let text = format!("{:>24} {per_second:>17} {each:>17}", format!("{name}:"));
+    writeln!(out, "{}", text.trim_end())
 }
 
 fn profile(seen: &Seen, out: &mut impl Write) -> io::Result<()> {

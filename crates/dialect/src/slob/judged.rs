@@ -113,7 +113,7 @@ fn scale_at_least(from_disk: f64, told: &Told) -> String {
     let data = told.data().0 as f64;
     let known = told.cache.as_ref().map_or(0, |(_, size)| size.0) + told.page_cache.map_or(0, |size| size.0);
     let held = if from_disk > 0.03 { (1.0 - from_disk) * data } else { (known as f64).max(data) };
-    let each = (held.ceil() as u64).saturating_mul(TIMES).div_ceil(u64::from(told.settings.schemas.max(1)));
+    let each = (held.round() as u64).saturating_mul(TIMES).div_ceil(u64::from(told.settings.schemas.max(1)));
     if each >= 10 * GIB { format!("{}G", each.div_ceil(GIB)) } else { format!("{}M", each.div_ceil(MIB)) }
 }
 

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`table`] | every parameter of `slob.conf` and `pgio.conf` |
 //! | [`settings`] | their values, and which go together |
+//! | `values` | their values as the scripts write them |
 //! | [`conf`] | the files as a shell would read them |
 //! | [`told`] | what is kept of a run beside its raw facts |
 //! | [`counted`] | what the database and its disks counted |
@@ -24,6 +25,7 @@ pub mod settings;
 pub mod sysstat;
 pub mod table;
 pub mod told;
+mod values;
 pub mod when;
 
 pub use conf::read as read_conf;
