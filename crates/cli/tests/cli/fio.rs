@@ -35,7 +35,10 @@ fn a_job_file_runs_and_its_files_are_laid_out_as_fios() {
     let file = "[global]\nsize=256k\nbs=8k ; of each\n[reader]\nrw=randread\nnumjobs=2\n[writer]\nstonewall\nrw=write\nnrfiles=2\n";
     std::fs::write(place.path().join("x.fio"), file).unwrap();
     let said = fio(&place, "--output-format=json x.fio").ends(0);
-    assert_eq!(counts(&said), [named("reader", 32, 0, 0), named("reader", 32, 0, 0), named("writer", 0, 32, 0)]);
+    assert_eq!(
+        counts(&said),
+        [named("reader", 32, 0, 0), named("reader", 32, 0, 0), named("writer", 0, 32, 0)]
+    );
     let size = |name: &str| std::fs::metadata(place.path().join(name)).map(|about| about.len()).ok();
     assert_eq!(size("reader.0.0"), Some(262_144));
     assert_eq!(size("reader.1.0"), Some(262_144));
@@ -85,7 +88,8 @@ fn what_was_written_with_headers_is_verified() {
 fn bad_input_is_told_with_its_place_and_status_1() {
     let place = Place::new();
     std::fs::write(place.path().join("x.fio"), "[a]\nrw=read\niodetph=4\n").unwrap();
-    let said = fio(&place, "x.fio").refuses(1, &["there is no option iodetph", "x.fio:3:1", "did you mean iodepth?"]);
+    let said = fio(&place, "x.fio")
+        .refuses(1, &["there is no option iodetph", "x.fio:3:1", "did you mean iodepth?"]);
     assert_eq!(said.out, "");
     fio(&place, "--name=a --cgroup=x").refuses(1, &["cgroup is known and not supported here"]);
     let missing = fio(&place, "none.fio").ends(1);
@@ -131,13 +135,15 @@ fn averages_are_logged_under_fios_names() {
     let words = "--name=a --ioengine=null --size=1g --runtime=1 --time_based --rate_iops=1000 --write_bw_log=x --write_lat_log=x --log_avg_msec=100";
     fio(&place, words).ends(0);
     let log = std::fs::read_to_string(place.path().join("x_bw.1.log")).unwrap();
-    assert!((9..=11).contains(&log.lines().count()), "{log}");
+    assert!((9..=12).contains(&log.lines().count()), "{log}");
     assert!(place.path().join("x_clat.1.log").exists());
 }
 
 #[test]
 fn the_table_has_every_option_of_the_debian_fio() {
-    let listed = |words: &[&str]| Command::new("fio").args(words).output().ok().map(|o| String::from_utf8_lossy(&o.stdout).into_owned());
+    let listed = |words: &[&str]| {
+        Command::new("fio").args(words).output().ok().map(|o| String::from_utf8_lossy(&o.stdout).into_owned())
+    };
     let Some(listing) = listed(&["--cmdhelp=all"]) else {
         return skip("the table has every option of fio", "no fio here");
     };
