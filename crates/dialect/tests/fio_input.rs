@@ -390,7 +390,8 @@ fn answered(text: &str) {
             assert!(!trouble.render().is_empty());
         }),
         Ok(jobs) => {
-            let files = jobs.iter().map(|job| u64::from(job.start.clones) * u64::from(job.files.count)).sum::<u64>();
+            let files =
+                jobs.iter().map(|job| u64::from(job.start.clones) * u64::from(job.files.count)).sum::<u64>();
             if files < 5000
                 && let Err(trouble) = plan(&jobs, &NOTHING)
             {

@@ -11,7 +11,7 @@ pub enum Asked {
     /// Jobs are to be run.
     Jobs {
         /// What is asked for besides.
-        general: fio::General,
+        general: Box<fio::General>,
         /// The jobs.
         jobs: Vec<Job>,
         /// What `[global]` said, if there was one.
@@ -60,7 +60,7 @@ pub fn read(words: &[String]) -> Result<Asked, String> {
     }
     let pairs =
         |list: Vec<(&str, String)>| list.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
-    Ok(Asked::Jobs { general: line.general, jobs, global: assembled.globals.map(pairs) })
+    Ok(Asked::Jobs { general: Box::new(line.general), jobs, global: assembled.globals.map(pairs) })
 }
 
 fn told(troubles: &[Trouble]) -> String {
