@@ -51,7 +51,7 @@ pub fn run(words: &[String], context: &Context, engine: &mut Engine) -> u8 {
 
 /// What is run.
 struct Session {
-    general: fio::General,
+    general: Box<fio::General>,
     jobs: Vec<Job>,
     global: Option<Vec<(String, String)>>,
     began: fathom_drive::Clock,

@@ -109,6 +109,10 @@ pub fn averages(run: &Run, job: &ReportJob, source: LogSource, average_ms: u64) 
             for (at, one) in counts.iter().enumerate() {
                 let to_ms = (at as u64 + 1) * length_ns / 1_000_000;
                 let from_ms = at as u64 * length_ns / 1_000_000;
+                // The last interval has room for more slots than it used.
+                if from_ms >= whole_ms {
+                    break;
+                }
                 let to_ms = to_ms.min(whole_ms).max(from_ms + 1);
                 let entry = value_of(one, source, to_ms - from_ms).map(|value| LogEntry {
                     time_ms: began_ms + to_ms,
