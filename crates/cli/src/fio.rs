@@ -27,7 +27,7 @@ pub fn run(words: &[String], context: &Context, engine: &mut Engine) -> u8 {
     match asked::read(words) {
         Ok(Asked::Answered(status)) => status,
         Ok(Asked::Jobs { general, jobs, global }) => {
-            let mut session = Session { general: *general, jobs, global, began: fathom_drive::Clock::start() };
+            let mut session = Session { general, jobs, global, began: fathom_drive::Clock::start() };
             match session.run(context, engine) {
                 Ok(status) => status,
                 Err(error) if crate::broken_pipe(&error) => 0,
