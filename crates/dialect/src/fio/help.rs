@@ -201,7 +201,7 @@ mod tests {
 
     #[test]
     fn the_listing_is_laid_out_as_fios() {
-        let listing = text(|out| commands(out));
+        let listing = text(commands);
         let lines: Vec<&str> = listing.lines().collect();
         assert!(lines[0].starts_with("description             : "));
         assert!(lines.iter().any(|line| line.starts_with("  bs                    : ")));
