@@ -7,6 +7,8 @@ mod report;
 #[cfg(feature = "databases")]
 mod asked;
 #[cfg(feature = "databases")]
+mod collectors;
+#[cfg(feature = "databases")]
 mod measured;
 #[cfg(feature = "databases")]
 mod observe;

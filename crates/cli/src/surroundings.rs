@@ -72,26 +72,31 @@ pub fn speaks_notes() -> bool {
 }
 
 /// SLOB's own wish for no iostat and the like: NO_OS_PERF_DATA.
+#[cfg(feature = "databases")]
 pub fn no_os_perf_data() -> bool {
     variable("NO_OS_PERF_DATA").is_some_and(|value| value.eq_ignore_ascii_case("true"))
 }
 
 /// A database's password, where its own programs look for it: PGPASSWORD, MYSQL_PWD.
+#[cfg(feature = "databases")]
 pub fn database_password(postgres: bool) -> Option<String> {
     variable(if postgres { "PGPASSWORD" } else { "MYSQL_PWD" })
 }
 
 /// The moment as SLOB's scripts write it: `2026.11.21-07:06:15`.
+#[cfg(feature = "databases")]
 pub fn slob_moment() -> String {
     jiff::Zoned::now().strftime("%Y.%m.%d-%H:%M:%S").to_string()
 }
 
 /// The moment as date(1) writes it in English: `Tue May 22 16:30:36 UTC 2018`.
+#[cfg(feature = "databases")]
 pub fn date() -> String {
     jiff::Zoned::now().strftime("%a %b %e %H:%M:%S %Z %Y").to_string()
 }
 
 /// The program of that name on the path.
+#[cfg(feature = "databases")]
 pub fn program(name: &str) -> Option<PathBuf> {
     let path = variable("PATH")?;
     std::env::split_paths(&path).map(|directory| directory.join(name)).find(|program| program.is_file())

@@ -2,7 +2,8 @@
 
 use super::args::{Run as Args, Work};
 use super::asked::{self, Asked, wrong};
-use super::files::{self, Collectors};
+use super::collectors::Collectors;
+use super::files;
 use super::os::Machine;
 use super::place::{Here, without_secrets};
 use super::{measured, setup, work};

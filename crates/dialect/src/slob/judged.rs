@@ -113,8 +113,10 @@ fn scale_at_least(from_disk: f64, told: &Told) -> String {
     let data = told.data().0 as f64;
     let known = told.cache.as_ref().map_or(0, |(_, size)| size.0) + told.page_cache.map_or(0, |size| size.0);
     let held = if from_disk > 0.03 { (1.0 - from_disk) * data } else { (known as f64).max(data) };
-    let each = (held.round() as u64).saturating_mul(TIMES).div_ceil(u64::from(told.settings.schemas.max(1)));
-    if each >= 10 * GIB { format!("{}G", each.div_ceil(GIB)) } else { format!("{}M", each.div_ceil(MIB)) }
+    let each = held * TIMES as f64 / f64::from(told.settings.schemas.max(1));
+    // A rounding error of a byte is not a megabyte more.
+    let mebibytes = (each / MIB as f64 - 1e-6).ceil() as u64;
+    if mebibytes >= 10 * 1024 { format!("{}G", mebibytes.div_ceil(1024)) } else { format!("{mebibytes}M") }
 }
 
 /// No server starts in less memory than this.
