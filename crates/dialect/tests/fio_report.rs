@@ -2,8 +2,8 @@
 
 use fathom_dialect::fio::import::{ImportError, Imported, import, unix_seconds};
 use fathom_dialect::fio::report::{
-    Disk, Extras, Format, LogOptions, LogSource, Moment, Report, ReportJob, SteadyState, disks, in_order,
-    live, log_name, logs, normal,
+    Disk, Extras, Format, LogOptions, LogSource, Moment, Report, ReportJob, SoFar, SteadyState, disks,
+    in_order, live, log_name, logs, normal, operations,
 };
 use fathom_record::*;
 use fathom_spec::*;
@@ -90,7 +90,9 @@ fn moment() -> Moment {
 fn job(stream: u32) -> ReportJob {
     let mut job = ReportJob::new("a", "randrw", vec![StreamId(stream)]);
     (job.pid, job.clone) = (41 + stream, stream);
-    job.options = vec![("rw".to_owned(), "randrw".to_owned()), ("direct".to_owned(), String::new())];
+    job.options = [("rw", "read"), ("time_based", ""), ("bs", "4k"), ("rw", "randrw")]
+        .map(|(key, value)| (key.to_owned(), value.to_owned()))
+        .to_vec();
     (job.iodepth, job.asynchronous, job.latency_target.depth) = (4, true, 4);
     job.ioengine = "libaio".to_owned();
     job
@@ -159,16 +161,17 @@ fn json_has_the_figures_in_the_peers_units() {
         "{told}"
     );
     let document: serde_json::Value = serde_json::from_str(&told).unwrap();
+    assert_eq!(told.matches("\"rw\" : ").count(), 1, "an option that was typed twice is told once");
     let job = &document["jobs"][0];
-    assert_eq!(job["job options"], serde_json::json!({"rw": "randrw", "direct": ""}));
+    assert_eq!(job["job options"], serde_json::json!({"rw": "randrw", "bs": "4k"}));
     let write = &job["write"];
     for (key, value) in
         [("io_bytes", 81_920), ("io_kbytes", 80), ("bw_bytes", 81_920), ("bw", 80), ("total_ios", 20)]
     {
         assert_eq!(write[key], value, "{key}");
     }
-    assert_eq!(write["clat_ns"]["percentile"]["50.000000"], 3_014_656);
-    assert_eq!(write["clat_ns"]["bins"], serde_json::json!({"3014656": 20}));
+    assert_eq!(write["clat_ns"]["percentile"]["50.000000"], 2_998_272);
+    assert_eq!(write["clat_ns"]["bins"], serde_json::json!({"2998272": 20}));
     assert_eq!(write["slat_ns"]["mean"].as_f64(), Some(0.0));
     assert_eq!(write["lat_ns"]["mean"].as_f64(), Some(3e6), "lat is slat and clat together");
     assert_eq!(job["sync"]["total_ios"], 5);
@@ -232,7 +235,7 @@ fn an_error_is_told_and_decides_the_exit_status() {
 fn terse_lines_have_the_peers_numbers_of_fields() {
     let described = ReportJob { description: Some("d e".to_owned()), ..job(0) };
     for (version, fields) in [(2u8, 161), (3, 121), (4, 162), (5, 180)] {
-        let told = text(&run_of(1), &[described.clone()], &[], Format::Terse(version));
+        let told = text(&run_of(1), std::slice::from_ref(&described), &[], Format::Terse(version));
         assert_eq!(told.trim_end().split(';').count(), fields + 1, "version {version}: {told}");
         assert!(told.ends_with(if version == 2 { "\n;d e\n" } else { ";d e\n" }), "{told}");
     }
@@ -384,4 +387,69 @@ fn what_was_printed_is_read_again() {
     assert_eq!(import("no braces", &imported), Err(ImportError::None));
     assert!(matches!(import("{\n  \"a\" : ", &imported), Err(ImportError::Broken(_))));
     assert_eq!(import("{\n}\n", &imported), Err(ImportError::Foreign("fio version")));
+}
+
+#[test]
+fn every_operation_is_an_entry_in_the_logs_without_averages() {
+    let lines = "at_ns response_ns service_ns worker verb target offset bytes result\n\
+        1500000 3000 2000 0 write 0 8192 4096 4096\n\
+        2600000 3000 4000 1 read 0 0 8192 8192\n\
+        2700000 3000 4000 0 sync 0 0 0 0\n\
+        2800000 3000 4000 0 read 0 0 4096 -5\n";
+    let (mut latencies, mut bandwidths, mut iops) = (Vec::new(), Vec::new(), Vec::new());
+    let mut logs: [(LogSource, &mut dyn std::io::Write); 3] = [
+        (LogSource::Latency, &mut latencies),
+        (LogSource::Bandwidth, &mut bandwidths),
+        (LogSource::Iops, &mut iops),
+    ];
+    let options = LogOptions { offset: true, ..LogOptions::default() };
+    operations::convert(lines.as_bytes(), 500_000, None, options, &mut logs).unwrap();
+    assert_eq!(String::from_utf8(latencies).unwrap(), "1, 2000, 1, 4096, 8192, 0\n2, 4000, 0, 8192, 0, 0\n");
+    assert_eq!(
+        String::from_utf8(bandwidths).unwrap(),
+        "1, 2000000, 1, 4096, 8192, 0\n2, 2000000, 0, 8192, 0, 0\n"
+    );
+    let mut second = Vec::new();
+    let mut logs: [(LogSource, &mut dyn std::io::Write); 1] = [(LogSource::Iops, &mut second)];
+    operations::convert(lines.as_bytes(), 0, Some(1), LogOptions::default(), &mut logs).unwrap();
+    assert_eq!(String::from_utf8(second).unwrap(), "2, 1, 0, 8192, 0\n");
+}
+
+#[test]
+fn a_run_that_is_not_over_is_reported_as_far_as_it_was_told() {
+    let whole = run_of(1);
+    let mut so_far = SoFar::new(&whole.plan);
+    let started = |at_ns, what| Event { at_ns, what };
+    so_far.event(&started(0, Happening::Started(StreamId(0))));
+    assert!(so_far.run(500 * MS, &[]).intervals.is_empty());
+    so_far.interval(&whole.intervals[0]);
+    let running = Totals {
+        stream: StreamId(0),
+        group: GroupId(0),
+        running: 1,
+        outstanding: 4,
+        counts: Default::default(),
+    };
+    let told = text(&so_far.run(1300 * MS, &[running]), &[job(0)], &[], Format::Normal);
+    assert!(told.contains("  read: IOPS=40, BW=160KiB/s (164kB/s)(160KiB/1000msec)"), "{told}");
+    so_far.event(&started(1250 * MS, Happening::Stopped(StreamId(0), Why::Finished)));
+    let told = text(&so_far.run(1300 * MS, &[]), &[job(0)], &[], Format::Normal);
+    assert!(told.contains("(160KiB/1250msec)"), "{told}");
+}
+
+#[test]
+fn logs_of_largest_values_and_of_submissions_go_by_the_runs_intervals() {
+    let mut run = run_of(1);
+    let largest = logs::maxima(&run, &job(0), LogSource::Latency);
+    assert_eq!(
+        largest.iter().map(|e| (e.time_ms, e.value)).collect::<Vec<_>>(),
+        [(1000, 100_000), (1000, 3_000_000)]
+    );
+    assert!(logs::averages(&run, &job(0), LogSource::Submission, 500).is_empty(), "none was told apart");
+    let mut submit = Latency::default();
+    submit.add(700);
+    submit.add(900);
+    run.intervals[0].cells[1].1.submit = Some(Box::new(submit));
+    let told = logs::averages(&run, &job(0), LogSource::Submission, 500);
+    assert_eq!(told.iter().map(|e| (e.time_ms, e.value, e.direction)).collect::<Vec<_>>(), [(1000, 800, 1)]);
 }

@@ -291,15 +291,17 @@ fn shape(line: &str) -> String {
         .replace("/s", "")
 }
 
-/// The shapes of a report's lines. Which latency classes occur is a figure: one line stands for all of them. The lines
-/// about a file that is laid out are fio's alone, here.
+/// The shapes of a report's lines. Which latency classes occur is a figure, and so is how many percentiles a row takes,
+/// which goes by the width of the largest: one line stands for all of them. The lines about a file that is laid out are
+/// fio's alone, here.
 fn shapes(text: &str) -> Vec<String> {
     let mut shapes: Vec<String> = Vec::new();
     for line in text.lines() {
-        let shape = if line.starts_with("  lat (") { "latency classes".to_owned() } else { shape(line) };
-        let date = shape.find(": pid=").map_or(shape.len(), |at| at);
+        let several = ["  lat (", "     |"].into_iter().find(|start| line.starts_with(start));
+        let shape = several.map_or_else(|| shape(line), str::to_owned);
+        let date = shape.find(": pid=").unwrap_or(shape.len());
         let shape = shape[..date].to_owned();
-        if shapes.last() != Some(&shape) || shape != "latency classes" {
+        if shapes.last() != Some(&shape) || several.is_none() {
             shapes.push(shape);
         }
     }

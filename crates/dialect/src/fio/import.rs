@@ -133,8 +133,7 @@ fn summary(jobs: &[Value]) -> BTreeMap<FigureName, Figure> {
         let count: f64 = latencies.iter().map(|l| number(l, "N")).sum();
         if count > 0.0 {
             let mean = latencies.iter().map(|l| number(l, "mean") * number(l, "N")).sum::<f64>() / count;
-            let told =
-                if jobs.len() == 1 { percentiles(part(&jobs[0], direction)) } else { Default::default() };
+            let told = if let [job] = jobs { percentiles(part(job, direction)) } else { Vec::new() };
             let least = latencies.iter().map(|l| number(l, "min")).fold(f64::INFINITY, f64::min);
             let most = latencies.iter().map(|l| number(l, "max")).fold(0.0, f64::max);
             let latency = LatencyFigures {

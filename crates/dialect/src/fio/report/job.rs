@@ -18,7 +18,8 @@ pub struct ReportJob {
     pub group_reporting: bool,
     /// The run's streams that are this job, one after the other (a load, then its verify pass).
     pub streams: Vec<StreamId>,
-    /// What was typed in its section, canonical names in the order typed, flags with an empty value.
+    /// What was typed in its section, canonical names in the order typed. A flag without a value has an empty one and is
+    /// not echoed.
     pub options: Vec<(String, String)>,
     /// `description=`.
     pub description: Option<String>,

@@ -14,8 +14,8 @@ pub fn document(report: &Report<'_>, plus: bool) -> Tree {
     tree.push("timestamp", report.moment.unix_ms / 1000);
     tree.push("timestamp_ms", report.moment.unix_ms);
     tree.push("time", report.moment.time.as_str());
-    if !report.global.is_empty() {
-        tree.push("global options", options(report.global));
+    if let Some(options) = options(report.global) {
+        tree.push("global options", options);
     }
     let entries = report.entries();
     let rates = group_rates(&entries);
@@ -61,8 +61,17 @@ pub(crate) fn share_of_group(rates: &[(u32, [f64; 4])], job: &ReportJob, name: &
     percent(series.mean(), rate).min(100.0)
 }
 
-fn options(pairs: &[(String, String)]) -> Tree {
-    object(pairs.iter().map(|(key, value)| (key.clone(), Tree::from(value.as_str()))))
+/// Options as fio echoes them: a flag typed without a value is not among them, and of an option typed twice the last
+/// value stands, once. `None` when nothing was typed.
+fn options(pairs: &[(String, String)]) -> Option<Tree> {
+    let mut told: Vec<(&str, &str)> = Vec::new();
+    for (key, value) in pairs.iter().filter(|(_, value)| !value.is_empty()) {
+        match told.iter_mut().find(|(known, _)| known == key) {
+            Some(known) => known.1 = value,
+            None => told.push((key, value)),
+        }
+    }
+    (!pairs.is_empty()).then(|| object(told.into_iter().map(|(key, value)| (key, Tree::from(value)))))
 }
 
 fn job(entry: &Entry<'_>, report: &Report<'_>, rates: &[(u32, [f64; 4])], plus: bool) -> Tree {
@@ -72,8 +81,8 @@ fn job(entry: &Entry<'_>, report: &Report<'_>, rates: &[(u32, [f64; 4])], plus: 
     tree.push("error", tally.error());
     tree.push("eta", i32::MAX);
     tree.push("elapsed", report.moment.elapsed_seconds);
-    if !job.options.is_empty() {
-        tree.push("job options", options(&job.options));
+    if let Some(options) = options(&job.options) {
+        tree.push("job options", options);
     }
     let shown = directions(tally, job.unified);
     let part = |(name, direction): &(&str, Direction)| {

@@ -8,7 +8,7 @@
 use super::buckets::{self, BUCKETS};
 use super::job::ReportJob;
 use super::tally::{direction_of, windows};
-use fathom_record::{Counts, Interval, Run};
+use fathom_record::{Counts, Interval, Latency, Run};
 use std::io::{self, Write};
 
 /// What a log is of.
@@ -90,9 +90,12 @@ pub fn write_entry(entry: &LogEntry, options: LogOptions, out: &mut impl Write) 
     }
 }
 
-/// The averages of a job over stretches of `average_ms`, in order of time. Submissions and completions apart are averages
-/// only where the run tells them apart; else a completion is the whole latency and a submission is not logged.
+/// The averages of a job over stretches of `average_ms`, in order of time. A completion is the whole latency here; a
+/// submission is told for each interval of the run, and only where the run tells it apart.
 pub fn averages(run: &Run, job: &ReportJob, source: LogSource, average_ms: u64) -> Vec<LogEntry> {
+    if source == LogSource::Submission {
+        return by_interval(run, job, source, |latency| latency.mean_ns().unwrap_or(0.0) as u64);
+    }
     let slot_ns = run.plan.slot.0.max(1);
     let length_ns = (average_ms * 1_000_000).div_ceil(slot_ns).max(1) * slot_ns;
     let mut entries = Vec::new();
@@ -125,6 +128,38 @@ pub fn averages(run: &Run, job: &ReportJob, source: LogSource, average_ms: u64) 
         }
         entries.extend(stretches.into_iter().flat_map(|(_, entries)| entries));
         began_ms += whole_ms;
+    }
+    entries
+}
+
+/// The largest latency of each interval of the run instead of the average (`log_max_value=1`).
+pub fn maxima(run: &Run, job: &ReportJob, source: LogSource) -> Vec<LogEntry> {
+    by_interval(run, job, source, |latency| latency.max_ns)
+}
+
+fn by_interval(
+    run: &Run,
+    job: &ReportJob,
+    source: LogSource,
+    value: impl Fn(&Latency) -> u64,
+) -> Vec<LogEntry> {
+    let intervals: Vec<&Interval> =
+        run.intervals.iter().filter(|interval| job.streams.contains(&interval.stream)).collect();
+    let began_ns = intervals.first().map_or(0, |first| first.start_ns);
+    let mut entries = Vec::new();
+    for interval in intervals {
+        let time_ms = (interval.start_ns + interval.length_ns - began_ns).div_ceil(1_000_000);
+        for (verb, cell) in &interval.cells {
+            let latency = match source {
+                LogSource::Submission => &cell.submit,
+                LogSource::Latency | LogSource::Completion => &cell.service,
+                LogSource::Bandwidth | LogSource::Iops | LogSource::Histogram => &None,
+            };
+            let Some(latency) = latency.as_ref().filter(|latency| latency.count > 0) else { continue };
+            let Some(direction) = direction_of(*verb) else { continue };
+            let (value, direction) = (value(latency), direction as u32);
+            entries.push(LogEntry { time_ms, value, direction, ..LogEntry::default() });
+        }
     }
     entries
 }

@@ -13,6 +13,8 @@
 //! | [`terse`] | one line of fields, versions 2 to 5 |
 //! | [`disks`] | the disks' own counters |
 //! | [`logs`] | bandwidth, IOPS, latency and histogram logs |
+//! | [`operations`] | the same without averages, an entry for each I/O |
+//! | [`so_far`] | a run that is not over yet, for `--status-interval` and SIGUSR1 |
 //! | [`live`] | the line that is shown while a job runs |
 //! | [`extras`] | what fathom knows beside it: intervals of confidence, the verdict |
 
@@ -25,6 +27,8 @@ pub mod live;
 pub mod logs;
 pub mod normal;
 pub mod number;
+pub mod operations;
+pub mod so_far;
 pub mod tally;
 pub mod terse;
 pub mod tree;
@@ -34,6 +38,7 @@ pub use extras::Extras;
 pub use job::{LatencyTarget, ReportJob, SteadyState, Switches, Unified};
 pub use live::Live;
 pub use logs::{LogEntry, LogOptions, LogSource, log_name};
+pub use so_far::SoFar;
 pub use tally::{Direction, Series, SyncTally, Tally, directions};
 
 use fathom_record::Run;

@@ -110,6 +110,8 @@ impl Tree {
                 }
                 write!(out, "{outside}]")
             }
+            // An empty line between the braces is the peer's own way.
+            Tree::Object(pairs) if pairs.is_empty() => write!(out, "{{\n\n{outside}}}"),
             Tree::Object(pairs) => {
                 writeln!(out, "{{")?;
                 for (at, (key, value)) in pairs.iter().enumerate() {
@@ -140,6 +142,13 @@ fn quoted(text: &str, out: &mut impl Write) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_empty_object_has_an_empty_line() {
+        let mut text = Vec::new();
+        object([("job options", Tree::Object(Vec::new()))]).write(&mut text).unwrap();
+        assert_eq!(String::from_utf8(text).unwrap(), "{\n  \"job options\" : {\n\n  }\n}\n");
+    }
 
     #[test]
     fn a_document_is_laid_out_as_the_peer_does() {
