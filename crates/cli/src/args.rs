@@ -52,6 +52,22 @@ pub enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "WORD")]
         words: Vec<String>,
     },
+    /// Copy as coreutils' dd does, and keep what was seen: fathom dd if=FILE of=FILE bs=1M; --help tells its operands
+    #[command(disable_help_flag = true)]
+    Dd {
+        /// dd's own operands
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPERAND")]
+        words: Vec<String>,
+    },
+    /// Speak dt's language (Data Test): writes, reads back and compares: fathom dt of=FILE bs=1m limit=1g; help tells its options
+    #[command(disable_help_flag = true)]
+    Dt {
+        /// dt's own options
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTION")]
+        words: Vec<String>,
+    },
+    /// Measure the storage through a real database, as SLOB does: PostgreSQL, MySQL, MariaDB, SQLite
+    Slob(Box<crate::slob::args::Slob>),
     /// Is a calibration IN PROGRESS, READY or NOT AVAILABLE
     Status,
     /// List the runs that were kept

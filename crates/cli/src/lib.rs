@@ -2,6 +2,8 @@
 
 pub mod args;
 mod calibrate;
+mod dd;
+mod dt;
 mod fio;
 mod keep;
 mod load;
@@ -11,6 +13,7 @@ mod peers;
 mod ping;
 mod preflight;
 mod records;
+mod slob;
 mod surroundings;
 mod sysbench;
 mod targets;
@@ -113,9 +116,14 @@ fn execute(command: &Command, context: &Context, engine: &mut Engine) -> anyhow:
     match command {
         Command::Calibrate(args) => calibrate::run(args, context, engine),
         Command::Run(args) => load::run(args, context, engine),
+        Command::Slob(args) => slob::run(args, context),
         Command::Ping(args) => ping::run(args, context, engine),
         // Answered before: a peer's command has its own exit statuses.
-        Command::Orion { .. } | Command::Fio { .. } | Command::Sysbench { .. } => Ok(Ended::Done),
+        Command::Orion { .. }
+        | Command::Fio { .. }
+        | Command::Sysbench { .. }
+        | Command::Dd { .. }
+        | Command::Dt { .. } => Ok(Ended::Done),
         Command::Status => records::status(context),
         Command::History(args) => records::history(args, context),
         Command::Show(args) => records::show(args, context),

@@ -1,7 +1,7 @@
 //! The tools whose languages are spoken: one table, asked by name for `fathom NAME …` and for a link of that name.
 
 use crate::args::Command;
-use crate::{Context, fio, orion, status, sysbench};
+use crate::{Context, dd, dt, fio, orion, slob, status, sysbench};
 use fathom_engine::Engine;
 use std::path::Path;
 
@@ -18,6 +18,9 @@ pub const PEERS: &[Peer] = &[
     Peer { name: "orion", run: |words, context, engine| status(orion::run(words, context, engine)) },
     Peer { name: "fio", run: fio::run },
     Peer { name: "sysbench", run: sysbench::run },
+    Peer { name: "dd", run: dd::run },
+    Peer { name: "dt", run: dt::run },
+    Peer { name: "slob", run: |words, context, _| slob::called(words, context) },
 ];
 
 /// The tool by whose name the program was called, if it was.
@@ -32,6 +35,8 @@ pub fn of(command: &Command) -> Option<(&'static Peer, &[String])> {
         Command::Orion { words } => Some((named("orion")?, words)),
         Command::Fio { words } => Some((named("fio")?, words)),
         Command::Sysbench { words } => Some((named("sysbench")?, words)),
+        Command::Dd { words } => Some((named("dd")?, words)),
+        Command::Dt { words } => Some((named("dt")?, words)),
         _ => None,
     }
 }

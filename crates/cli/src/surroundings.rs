@@ -71,6 +71,32 @@ pub fn speaks_notes() -> bool {
     std::io::stderr().is_terminal() || variable("FATHOM_NOTES").is_some_and(|value| value == "1")
 }
 
+/// SLOB's own wish for no iostat and the like: NO_OS_PERF_DATA.
+pub fn no_os_perf_data() -> bool {
+    variable("NO_OS_PERF_DATA").is_some_and(|value| value.eq_ignore_ascii_case("true"))
+}
+
+/// A database's password, where its own programs look for it: PGPASSWORD, MYSQL_PWD.
+pub fn database_password(postgres: bool) -> Option<String> {
+    variable(if postgres { "PGPASSWORD" } else { "MYSQL_PWD" })
+}
+
+/// The moment as SLOB's scripts write it: `2026.11.21-07:06:15`.
+pub fn slob_moment() -> String {
+    jiff::Zoned::now().strftime("%Y.%m.%d-%H:%M:%S").to_string()
+}
+
+/// The moment as date(1) writes it in English: `Tue May 22 16:30:36 UTC 2018`.
+pub fn date() -> String {
+    jiff::Zoned::now().strftime("%a %b %e %H:%M:%S %Z %Y").to_string()
+}
+
+/// The program of that name on the path.
+pub fn program(name: &str) -> Option<PathBuf> {
+    let path = variable("PATH")?;
+    std::env::split_paths(&path).map(|directory| directory.join(name)).find(|program| program.is_file())
+}
+
 /// The minute, local time, as ORION names its files: `20110201_1551`.
 pub fn minute() -> String {
     jiff::Zoned::now().strftime("%Y%m%d_%H%M").to_string()
@@ -80,6 +106,16 @@ pub fn minute() -> String {
 pub fn now() -> String {
     let now = jiff::Zoned::now();
     now.strftime("%Y-%m-%dT%H:%M:%S%.3f%:z").to_string()
+}
+
+/// The time of day as ctime(3) says it.
+pub fn ctime() -> String {
+    jiff::Zoned::now().strftime("%a %b %e %H:%M:%S %Y").to_string()
+}
+
+/// The user's name.
+pub fn user() -> String {
+    variable("USER").or_else(|| variable("LOGNAME")).unwrap_or_else(|| "root".to_owned())
 }
 
 /// A name for a run that no other has: the moment, and the process.
@@ -100,6 +136,34 @@ pub fn seconds() -> u32 {
     jiff::Timestamp::now().as_second() as u32
 }
 
+/// A flag that one signal raises, every time anew.
+#[derive(Clone, Debug)]
+pub struct Signalled(Arc<AtomicBool>);
+
+impl Signalled {
+    /// SIGUSR1, from now on.
+    pub fn usr1() -> Self {
+        let flag = Arc::new(AtomicBool::new(false));
+        let _ = signal_hook::flag::register(signal_hook::consts::SIGUSR1, flag.clone());
+        Signalled(flag)
+    }
+
+    /// Has it come since this was asked last?
+    pub fn take(&self) -> bool {
+        self.0.swap(false, Ordering::Relaxed)
+    }
+}
+
+/// Ends the program as SIGINT would have without fathom, so that a shell sees what happened.
+pub fn die_of_interrupt() {
+    let _ = signal_hook::low_level::emulate_default_handler(signal_hook::consts::SIGINT);
+}
+
+/// Ends the program as SIGPIPE would have: the reader of a pipe has seen enough.
+pub fn die_of_pipe() {
+    let _ = signal_hook::low_level::emulate_default_handler(signal_hook::consts::SIGPIPE);
+}
+
 /// A flag that SIGINT and SIGTERM raise. A second signal ends the program at once, as it would without fathom.
 #[derive(Clone, Debug)]
 pub struct Interrupt(Arc<AtomicBool>);
@@ -113,6 +177,21 @@ impl Interrupt {
             let _ = signal_hook::flag::register_conditional_default(signal, flag.clone());
             let _ = signal_hook::flag::register(signal, flag.clone());
         }
+        Interrupt(flag)
+    }
+
+    /// Watches SIGINT only, for peers that leave the other signals alone; whoever started the program may have said
+    /// that it is to be ignored (a shell's `&` does).
+    pub fn only_from_the_keyboard() -> Self {
+        let flag = Arc::new(AtomicBool::new(false));
+        let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+        let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+        let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
+        if ignored >> (signal_hook::consts::SIGINT - 1) & 1 == 1 {
+            return Interrupt(flag);
+        }
+        let _ = signal_hook::flag::register_conditional_default(signal_hook::consts::SIGINT, flag.clone());
+        let _ = signal_hook::flag::register(signal_hook::consts::SIGINT, flag.clone());
         Interrupt(flag)
     }
 

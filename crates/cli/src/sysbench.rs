@@ -191,8 +191,10 @@ fn work(options: &Options, mode: Mode, context: &Context, engine: &mut Engine) -
             refuse(voice, &error.to_string())
         }
         Ok(run) => {
-            let end = End::of(options, &run, &live);
-            live.last_line(end.total_s);
+            let end = End::of(&run, &live);
+            if !live.forced {
+                live.last_line(end.total_s);
+            }
             log.iter().for_each(|log| log.tell(options));
             let status = ending::tell(options, &run, &live, &end);
             let status = if interrupt.raised() { INTERRUPTED } else { status };

@@ -4,11 +4,15 @@ use fathom_spec::Content;
 use rand_xoshiro::Xoshiro256Plus;
 use rand_xoshiro::rand_core::{RngCore, SeedableRng};
 
-pub mod crc32;
+pub mod dt;
 pub mod fio;
 mod lanes;
 pub mod sysbench;
 use lanes::Lanes;
+
+/// The CRC-32 of Ethernet, gzip and zlib: sysbench's and dt's.
+static CRC32_ZLIB: crc::Crc<u32, crc::Table<16>> =
+    crc::Crc::<u32, crc::Table<16>>::new(&crc::CRC_32_ISO_HDLC);
 
 /// Makes the bytes of blocks.
 #[derive(Clone, Debug)]
@@ -85,6 +89,7 @@ impl Filler {
                 | Content::Pattern(_)
                 | Content::LogicalBlock
                 | Content::SysbenchSum
+                | Content::DataTest(_)
         ) || matches!(content, Content::FioHeader { hash, .. } if fio::Hash::of_number(*hash).is_some());
         let mut random = Xoshiro256Plus::seed_from_u64(seed ^ 0xF111_F111);
         let (lanes, alike) = (Lanes::new(&mut random), Lanes::new(&mut random));
@@ -121,6 +126,7 @@ impl Filler {
                 let (compress, dedupe) = (usize::from(*compress_percent), *dedupe_percent);
                 self.random_block(bytes, compress, dedupe);
             }
+            Content::DataTest(format) => dt::fill(format, bytes, offset),
             Content::SysbenchSum => {
                 self.lanes.fill(bytes);
                 sysbench::seal(bytes, offset);
@@ -175,6 +181,7 @@ impl Filler {
                 note: wrong.to_string(),
             }),
             Content::Random { .. } => None,
+            Content::DataTest(format) => dt::check(format, bytes, offset, &mut self.told),
             _ => {
                 let mut told = std::mem::take(&mut self.told);
                 told.resize(bytes.len(), 0);
@@ -352,6 +359,7 @@ mod tests {
 
     #[test]
     fn formats_of_other_tools_are_not_built_and_say_so() {
-        assert!(Filler::new(&Content::Tagged, 7).is_none());
+        let unknown = Content::FioHeader { hash: 255, interval: 0, swap: 0, pattern: Vec::new() };
+        assert!(Filler::new(&unknown, 7).is_none());
     }
 }

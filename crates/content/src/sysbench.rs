@@ -1,7 +1,7 @@
 //! sysbench's block under `--validate`: random bytes, then their CRC-32 in 4 bytes, then the block's offset in its
 //! file in 8, both little-endian.
 
-use crate::crc32::crc32;
+use crate::CRC32_ZLIB;
 use std::fmt;
 
 /// Bytes of checksum and offset.
@@ -11,7 +11,7 @@ const TAIL: usize = 12;
 pub fn seal(block: &mut [u8], offset: u64) {
     if let Some(length) = block.len().checked_sub(TAIL) {
         let (bytes, tail) = block.split_at_mut(length);
-        tail[..4].copy_from_slice(&crc32(bytes).to_le_bytes());
+        tail[..4].copy_from_slice(&CRC32_ZLIB.checksum(bytes).to_le_bytes());
         tail[4..].copy_from_slice(&offset.to_le_bytes());
     }
 }
@@ -64,7 +64,7 @@ pub fn check(block: &[u8], offset: u64) -> Result<(), Wrong> {
     let Some(length) = block.len().checked_sub(TAIL) else { return Ok(()) };
     let (bytes, tail) = block.split_at(length);
     let stored = u32::from_le_bytes([tail[0], tail[1], tail[2], tail[3]]);
-    let calculated = crc32(bytes);
+    let calculated = CRC32_ZLIB.checksum(bytes);
     if calculated != stored {
         return Err(Wrong::Checksum { calculated, stored });
     }

@@ -5,10 +5,16 @@
 //!
 //! | module | tool |
 //! |---|---|
+//! | [`dd`] | coreutils' dd |
+//! | [`dt`] | dt, the Data Test program |
 //! | [`fio`] | fio |
 //! | [`orion`] | Oracle's ORION |
 //! | [`sysbench`] | sysbench fileio |
+//! | [`slob`] | SLOB and pgio |
 
+pub mod dd;
+pub mod dt;
 pub mod fio;
 pub mod orion;
+pub mod slob;
 pub mod sysbench;

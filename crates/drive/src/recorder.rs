@@ -253,6 +253,18 @@ impl Recorder {
         }
     }
 
+    /// Counts an operation that moved less than it might have and is none the worse for it.
+    pub fn shortened(&mut self, operation: &Operation) {
+        let cell = operation.cell as usize & (CELLS - 1);
+        self.totals[cell].short += 1;
+        self.interval.slots[self.slot][cell].short += 1;
+    }
+
+    /// Tells the totals at once: a worker that does one thing at a time may be blocked in the next for long.
+    pub fn publish(&self) {
+        self.published.publish(&self.totals);
+    }
+
     /// Notes how many I/Os are outstanding at a submission of `submitted` operations.
     #[inline(always)]
     pub fn submitted(&mut self, outstanding: usize, submitted: usize) {

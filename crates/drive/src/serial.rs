@@ -30,6 +30,8 @@ pub enum Trouble {
     Failed(Box<Happening>),
     /// It failed, and nothing after it can succeed: the worker ends.
     Fatal(Box<Happening>),
+    /// There was nothing to do after all (the end of an input): neither an operation nor an error.
+    Nothing,
 }
 
 /// Work that is done one act at a time.
@@ -38,6 +40,11 @@ pub trait Serial {
     fn next(&mut self, now_ns: u64) -> Option<Act>;
     /// Does it, and answers the bytes that it moved. Timed.
     fn perform(&mut self) -> Result<u32, Trouble>;
+    /// Did the last act move less than it might have, and is that no failure (a short read of a copy)? It is an
+    /// operation then, and counted as a short one besides.
+    fn was_short(&self) -> bool {
+        false
+    }
 }
 
 /// What a serial worker is built from.
@@ -109,7 +116,12 @@ pub fn run_serial<S: Serial>(mut parts: SerialParts<'_, S>) -> Outcome {
                 operation.length = bytes;
                 let counted = parts.recorder.counts_at(ended);
                 parts.recorder.completed(&operation, started, ended, counted);
+                if parts.work.was_short() {
+                    parts.recorder.shortened(&operation);
+                }
+                parts.recorder.publish();
             }
+            Err(Trouble::Nothing) => {}
             Err(Trouble::Failed(what)) => {
                 parts.recorder.failed(&operation, -1);
                 if found.len() < FOUND_MOST {

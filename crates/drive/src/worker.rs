@@ -71,11 +71,12 @@ pub struct Parts<'a, Q: Queue> {
     /// Tells outstanding I/Os and the last completion.
     pub published: std::sync::Arc<crate::Published>,
     /// What it does besides.
-    pub manners: Manners,
+    pub manners: Box<Manners>,
 }
 
-/// One worker: one thread, its own queue, buffers and record.
-pub struct Worker<'a, Q: Queue> {
+/// One worker: one thread, its own queue, buffers and record. `MANNERED`: it may do more than the plain loop; the plain
+/// one is compiled by itself, so that what it does not do costs it nothing.
+pub struct Worker<'a, Q: Queue, const MANNERED: bool = false> {
     parts: Parts<'a, Q>,
     free: Vec<u32>,
     flight: Vec<(Operation, u64)>,
@@ -134,11 +135,15 @@ const FAULT_KINDS: usize = 64;
 const NOTHING: Operation =
     Operation { offset: 0, due_ns: 0, mark: 0, length: 0, target: 0, verb: fathom_spec::Verb::Read, cell: 0 };
 
-impl<'a, Q: Queue> Worker<'a, Q> {
+impl<'a, Q: Queue, const MANNERED: bool> Worker<'a, Q, MANNERED> {
     /// A worker that has done nothing yet.
     pub fn new(mut parts: Parts<'a, Q>) -> Self {
         let depth = parts.depth.max(1);
+        let restraint = Restraint::of(&mut parts.manners);
+        let log = parts.manners.log.take();
         Worker {
+            restraint,
+            log,
             free: (0..depth as u32).rev().collect(),
             flight: vec![(NOTHING, 0); depth],
             batch: Vec::with_capacity(depth),
@@ -154,8 +159,6 @@ impl<'a, Q: Queue> Worker<'a, Q> {
             span_ns: (u64::MAX, 0),
             most: 0,
             now_ns: 0,
-            restraint: Restraint::of(&mut parts.manners),
-            log: parts.manners.log.take(),
             parts,
         }
     }
@@ -171,7 +174,7 @@ impl<'a, Q: Queue> Worker<'a, Q> {
     }
 
     /// Takes what has come back, starts what may start, and says what to wait for.
-    #[inline]
+    #[inline(always)]
     pub fn step(&mut self) -> Step {
         self.done.clear();
         self.parts.queue.poll(&mut self.done);
@@ -186,7 +189,7 @@ impl<'a, Q: Queue> Worker<'a, Q> {
         self.batch.clear();
         if self.ended.is_none() {
             allowed.room = self.parts.batch.min(self.depth.saturating_sub(self.outstanding()));
-            if self.restraint.is_some() {
+            if MANNERED {
                 allowed = self.restrained(now, allowed.room);
             }
             let fill = match allowed.room {
@@ -200,7 +203,7 @@ impl<'a, Q: Queue> Worker<'a, Q> {
             }
             allowed.until_ns = allowed.until_ns.min(self.parts.until_ns);
         }
-        if self.ended.is_some() && !self.parts.manners.last.is_empty() {
+        if MANNERED && self.ended.is_some() && !self.parts.manners.last.is_empty() {
             self.draw_last(now);
         }
         self.start(now);
@@ -284,17 +287,21 @@ impl<'a, Q: Queue> Worker<'a, Q> {
         self.parts.recorder.submitted(outstanding, self.batch.len());
         self.parts.published.outstanding.store(outstanding as u64, Relaxed);
         self.parts.queue.push(&self.tags, &self.batch);
-        if self.parts.manners.timed_submits {
-            self.hand_over(stamp);
-        }
-        if let Some(restraint) = &mut self.restraint {
-            restraint.started(self.batch.len());
+        if MANNERED {
+            self.pushed(stamp);
         }
     }
 
-    /// Hands over what was pushed, without waiting, and notes how long that took.
+    /// Tells whoever holds the worker back; where it is asked for, hands over what was pushed, without waiting, and notes
+    /// how long that took.
     #[cold]
-    fn hand_over(&mut self, stamp: u64) {
+    fn pushed(&mut self, stamp: u64) {
+        if let Some(restraint) = &mut self.restraint {
+            restraint.started(self.batch.len());
+        }
+        if !self.parts.manners.timed_submits {
+            return;
+        }
         self.parts.queue.enter(0, 0);
         let now = self.parts.queue.now();
         let counted = self.parts.recorder.counts_at(now);
@@ -318,7 +325,7 @@ impl<'a, Q: Queue> Worker<'a, Q> {
             }
             self.check(&operation, tag, result);
         }
-        if self.log.is_some() || self.restraint.is_some() {
+        if MANNERED {
             self.tell(now);
         }
         if let Some(content) = &mut self.parts.content {
@@ -413,12 +420,12 @@ impl<'a, Q: Queue> Worker<'a, Q> {
 const LOOK_UP_NS: u64 = 20_000_000;
 
 /// Drives a worker on the calling thread until it is done.
-pub fn run<Q: Queue>(mut worker: Worker<'_, Q>) -> Outcome {
+pub fn run<Q: Queue, const MANNERED: bool>(mut worker: Worker<'_, Q, MANNERED>) -> Outcome {
     while let Step::Enter { at_least, until_ns } = worker.step() {
         let until_ns = match (at_least, worker.batch.is_empty()) {
             (0, false) if until_ns == u64::MAX => 0,
             (1.., _) if until_ns == u64::MAX => u64::MAX,
-            _ if worker.restraint.as_ref().is_some_and(|r| r.is_spinning(worker.now_ns)) => 0,
+            _ if MANNERED && worker.restraint.as_ref().is_some_and(|r| r.is_spinning(worker.now_ns)) => 0,
             _ => until_ns.min(worker.now_ns + LOOK_UP_NS),
         };
         worker.parts.queue.enter(at_least, until_ns);

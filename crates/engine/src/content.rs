@@ -1,5 +1,6 @@
 //! Puts the bytes of `fathom-content` into the buffers of a worker, and judges those that came back.
 
+use crate::Caught;
 use crate::source::{CHECK, OURS, number};
 use crate::sys::arena::ArenaView;
 use fathom_content::{Filler, Known, fio, sysbench};
@@ -17,6 +18,8 @@ pub(crate) struct Checks {
     pub names: Arc<Vec<String>>,
     /// Who signs what is written.
     pub writer: fio::Writer,
+    /// Where records that do not pass are kept.
+    pub caught: Caught,
 }
 
 /// Fills buffers before they are written, and checks what was read.
@@ -83,6 +86,7 @@ impl Content for Filling {
         match self.filler.check(bytes, operation.offset, known) {
             None => Checked::Good,
             Some(wrong) => {
+                checks.caught.keep(operation.target, operation.offset, bytes, &wrong);
                 let name = checks.names.get(operation.target as usize).map_or("", String::as_str);
                 let note = format!("{name}: {wrong}");
                 self.mismatch(stream, wrong.offset, note)

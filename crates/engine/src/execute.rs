@@ -6,12 +6,11 @@ use crate::files::OpenTarget;
 use crate::guard::Permits;
 use crate::logs::Logs;
 use crate::queues::{self, Wanted};
-use crate::sampler::HostSampler;
 use crate::source::{self, Geometry};
-use crate::{manners, open, simulated, tasks, verifying};
+use crate::{Caught, Lent, copy, manners, open, simulated, tasks, verifying};
 use fathom_drive::{
-    Begin, Clock, Job, Manners, Metronome, Outcome, Pace, Parts, Perform, Queue, Recorder, Seat, Worker,
-    conduct, run,
+    Begin, Clock, HostSampler, Job, Manners, Metronome, Outcome, Pace, Parts, Perform, Queue, Recorder, Seat,
+    Worker, conduct, run,
 };
 use fathom_host::Roots;
 use fathom_record::{Control, Event, Execute, ExecuteError, Run};
@@ -27,6 +26,10 @@ pub struct Engine {
     pub permits: Permits,
     /// Disks whose counters are sampled, by the name under which they are kept.
     pub disks: Vec<(String, fathom_host::DeviceNumber)>,
+    /// Targets of the next plan that are open already; taken by the plan that uses them.
+    pub lent: Vec<(TargetId, Lent)>,
+    /// Records that did not pass a check.
+    pub caught: Caught,
 }
 
 impl Execute for Engine {
@@ -34,13 +37,15 @@ impl Execute for Engine {
         if plan.targets.iter().any(|target| matches!(target, Target::Sim(_))) {
             return simulated::execute(plan, control);
         }
-        let opened = open::open(plan, &self.roots, &self.permits)?;
+        let lent = std::mem::take(&mut self.lent);
+        let opened = open::open(plan, &self.roots, &self.permits, lent)?;
         let targets: Arc<[OpenTarget]> = opened.targets.into();
         let names: Arc<Vec<String>> = Arc::new(
             (0..plan.targets.len() as u32).filter_map(|i| open::name_of(plan, TargetId(i))).collect(),
         );
         let mut logs = Logs::default();
-        let jobs = jobs(plan, &targets, &names, (&self.roots, &self.permits), &mut logs)?;
+        let who = (&self.roots, &self.permits);
+        let jobs = jobs(plan, &targets, &names, who, &mut logs, &self.caught)?;
         let mut sampler = HostSampler { roots: self.roots.clone(), disks: self.disks.clone() };
         let mut run = conduct(plan, jobs, Clock::start(), &mut sampler, control)?;
         for what in logs.close() {
@@ -60,12 +65,17 @@ fn jobs<'a>(
     names: &Arc<Vec<String>>,
     who: (&Roots, &Permits),
     logs: &mut Logs,
+    caught: &Caught,
 ) -> Result<Vec<Job<'a>>, ExecuteError> {
     let cpus = allowed_cpus();
     let workers: u32 = plan.streams.iter().map(|stream| stream.workers).sum();
     let flows = manners::flows(plan)?;
     let mut jobs = Vec::with_capacity(workers as usize);
     for (id, stream) in plan.streams.iter().enumerate() {
+        if let Work::Copy(copying) = &stream.work {
+            jobs.push(copy::job(plan, StreamId(id as u32), copying, targets, names)?);
+            continue;
+        }
         if matches!(stream.work, Work::Files(_) | Work::Compute { .. }) {
             for worker in 0..stream.workers {
                 let cpus = place(&stream.placement, worker, jobs.len(), workers as usize, &cpus);
@@ -73,7 +83,7 @@ fn jobs<'a>(
             }
             continue;
         }
-        let task = Task::new(plan, id, targets, names)?;
+        let task = Task { caught: caught.clone(), ..Task::new(plan, id, targets, names)? };
         for (worker, log) in (0..).zip(logs.open(plan, stream)?) {
             let task = task.clone();
             let manners = manners::of(plan, id, worker, &task.blocks, &task.verbs, &flows, log);
@@ -104,6 +114,7 @@ struct Task {
     /// The stream's shared source, when the plan names one.
     shared: Option<source::Common>,
     recording: Option<source::Recording>,
+    caught: Caught,
 }
 
 /// What a stream replays, if it replays.
@@ -189,6 +200,7 @@ impl Task {
             seed,
             shared,
             recording,
+            caught: Caught::default(),
         })
     }
 
@@ -221,6 +233,7 @@ impl Task {
             stream: self.id,
             names: self.names.clone(),
             writer: fathom_content::fio::Writer { run: self.seed, worker: worker as u16 + 1 },
+            caught: self.caught.clone(),
         });
         if self.blocks.verify.is_some_and(|verify| verify.checkers > 0) {
             seat.note("what is read is checked by the worker that read it".to_owned());
@@ -284,7 +297,8 @@ impl WorkerMaker {
             0 => depth,
             submit => (submit as usize).min(depth),
         };
-        run(Worker::new(Parts {
+        let plain = self.manners.is_plain();
+        let parts = Parts {
             queue,
             source: self.source,
             pace: pace(&self.stream.arrival, &self.verbs, begin.at_ns, self.seed),
@@ -296,8 +310,9 @@ impl WorkerMaker {
             until_ns,
             steering: &seat.steering,
             published: seat.published.clone(),
-            manners: self.manners,
-        }))
+            manners: Box::new(self.manners),
+        };
+        if plain { run(Worker::<_, false>::new(parts)) } else { run(Worker::<_, true>::new(parts)) }
     }
 }
 

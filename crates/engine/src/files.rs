@@ -1,5 +1,6 @@
 //! An open target: its descriptor, its size, and what direct I/O asks of it.
 
+use crate::Lent;
 use fathom_record::ExecuteError;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::FileTypeExt;
@@ -34,6 +35,20 @@ impl OpenTarget {
         };
         let device = file.metadata().is_ok_and(|about| about.file_type().is_block_device());
         Ok(OpenTarget { fd: Some(file.into()), size_bytes, alignment, device, direct })
+    }
+
+    /// A target that was open already.
+    pub fn lent(lent: Lent) -> Self {
+        let file = std::fs::File::from(lent.into_fd());
+        let about = file.metadata();
+        let device = about.as_ref().is_ok_and(|about| about.file_type().is_block_device());
+        let size_bytes = about.map_or(0, |about| about.len());
+        OpenTarget { fd: Some(file.into()), size_bytes, alignment: 1, device, direct: false }
+    }
+
+    /// Its descriptor; `None` for nothing.
+    pub fn fd(&self) -> Option<&OwnedFd> {
+        self.fd.as_ref()
     }
 
     /// A target that is nothing.

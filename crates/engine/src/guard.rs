@@ -96,6 +96,9 @@ pub fn allow_among(
     if !path.exists() {
         return Ok(allowed);
     }
+    if keeps_nothing(path) {
+        return Ok(allowed);
+    }
     let refuse = |what: String, hint: String| Err(ExecuteError::Target { what, hint });
     let name = path.display();
     // What a file holds is asked only where it decides.
@@ -126,6 +129,34 @@ pub fn allow_among(
         );
     }
     Ok(allowed)
+}
+
+/// Makes a plain file writable that the user named as the place to write to, whatever stands in it and whoever reads
+/// it: only what shows it as a disk or swaps on it is in the way. Anything else goes by [`allow`].
+pub fn allow_named_file(roots: &Roots, path: &Path, permits: &Permits) -> Result<Writable, ExecuteError> {
+    if !path.metadata().is_ok_and(|about| about.is_file()) {
+        return allow(roots, path, permits);
+    }
+    let others = OpenFiles::default();
+    let holdings = inspect_among(roots, path, &others, Closeness::Use).unwrap_or_default();
+    let disk = |kind| matches!(kind, HoldingKind::Mounted | HoldingKind::Swap | HoldingKind::LoopBacked);
+    match holdings.holds.iter().find(|holding| disk(holding.kind)) {
+        Some(use_) => Err(ExecuteError::Target {
+            what: format!("cannot write to {}: {}", path.display(), use_.detail),
+            hint: use_.hint.clone(),
+        }),
+        None => Ok(Writable { path: path.to_owned() }),
+    }
+}
+
+/// Pipes, terminals and the null devices: nothing that was there before is lost by writing.
+fn keeps_nothing(path: &Path) -> bool {
+    use std::os::unix::fs::{FileTypeExt, MetadataExt};
+    let Ok(about) = path.metadata() else { return false };
+    let (major, minor) = (rustix::fs::major(about.rdev()), rustix::fs::minor(about.rdev()));
+    let harmless = matches!((major, minor), (1, 3 | 5 | 7) | (4 | 5 | 136..=143, _));
+    // A directory cannot be written to: opening it says so better.
+    about.is_dir() || about.file_type().is_fifo() || (about.file_type().is_char_device() && harmless)
 }
 
 /// A check of use that could not be made. On a regular file only its content matters; on a device all do.

@@ -1,11 +1,12 @@
 //! Opens a plan's targets, settles their sizes, and says where on them each stream works.
 
+use crate::Lent;
 use crate::files::OpenTarget;
 use crate::guard::{self, Permits};
 use crate::source::Geometry;
 use fathom_host::{OpenFiles, Roots};
 use fathom_record::{Did, ExecuteError, Happening};
-use fathom_spec::{Access, Blocks, Bytes, Durability, Extent, PathTarget, Plan, Space, Target};
+use fathom_spec::{Access, Blocks, Bytes, Durability, Extent, PathTarget, Plan, Space, Target, TargetId};
 use rustix::fs::{FallocateFlags, FileType, Mode, OFlags, SeekFrom};
 use std::os::fd::OwnedFd;
 use std::path::Path;
@@ -19,10 +20,21 @@ pub struct Opened {
 }
 
 /// Opens every target of a plan.
-pub fn open(plan: &Plan, roots: &Roots, permits: &Permits) -> Result<Opened, ExecuteError> {
+pub fn open(
+    plan: &Plan,
+    roots: &Roots,
+    permits: &Permits,
+    lent: Vec<(TargetId, Lent)>,
+) -> Result<Opened, ExecuteError> {
     let mut opened = Opened { targets: Vec::new(), happenings: Vec::new() };
     let others = if plan.writes() { OpenFiles::read(roots) } else { OpenFiles::default() };
-    for target in &plan.targets {
+    let mut lent: Vec<Option<(TargetId, Lent)>> = lent.into_iter().map(Some).collect();
+    for (id, target) in plan.targets.iter().enumerate() {
+        let here = lent.iter_mut().find(|lent| lent.as_ref().is_some_and(|lent| lent.0.0 as usize == id));
+        if let Some((_, lent)) = here.and_then(Option::take) {
+            opened.targets.push(OpenTarget::lent(lent));
+            continue;
+        }
         let open = match target {
             Target::Path(path) => open_path(path, roots, (permits, &others), &mut opened.happenings)?,
             Target::Null(size) => OpenTarget::nothing(size.0),

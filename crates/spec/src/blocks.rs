@@ -1,6 +1,6 @@
 //! Block work: which offsets, which verbs, what sizes, which bytes, and how it is asked of the kernel.
 
-use crate::{Bytes, CellId, SpaceId, TargetId};
+use crate::{Bytes, CellId, DataTest, SpaceId, TargetId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -261,15 +261,10 @@ pub enum Content {
     },
     /// These bytes over and over.
     Pattern(Vec<u8>),
-    /// dt's I/O tester pattern.
-    Iot {
-        /// Its seed.
-        seed: u32,
-    },
     /// The block's own number.
     LogicalBlock,
-    /// dt's block tags.
-    Tagged,
+    /// dt's blocks.
+    DataTest(Box<DataTest>),
     /// fio's verify headers with this hash.
     FioHeader {
         /// fio's number for the hash.

@@ -9,14 +9,20 @@
 //! | [`quantity`] | bytes, nanoseconds, rates, quantiles, latency limits: types that parse and print |
 //! | [`plan`] | the plan, its targets and spaces |
 //! | [`stream`] | one stream of work: what, how much at a time, when, until when |
+//! | [`copying`] | bytes from one place to another |
+//! | [`data_test`] | dt's blocks |
 //! | [`blocks`] | block work: pattern, mix, sizes, content, verification |
 
 pub mod blocks;
+pub mod copying;
+pub mod data_test;
 pub mod plan;
 pub mod quantity;
 pub mod stream;
 
 pub use blocks::*;
+pub use copying::*;
+pub use data_test::*;
 pub use plan::*;
 pub use quantity::*;
 pub use stream::*;

@@ -139,11 +139,11 @@ fn add_stream(files: &mut [FileUse], run: &Run, id: StreamId, stream: &Stream, n
                 add(files, &members, way, sizes, &counts, waits);
             }
         }
-        Work::Copy { from, to, read_size, write_size } => {
+        Work::Copy(copying) => {
             for (verb, counts) in counts_of(run, id) {
                 let (space, size) = match way(verb) {
-                    Some(Way::Read) => (*from, *read_size),
-                    Some(Way::Write) => (*to, *write_size),
+                    Some(Way::Read) => (copying.from, copying.read_size),
+                    Some(Way::Write) => (copying.to, copying.write_size),
                     None => continue,
                 };
                 let way = if verb == Verb::Read { Way::Read } else { Way::Write };

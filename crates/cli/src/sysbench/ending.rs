@@ -11,28 +11,22 @@ use fathom_spec::Verb;
 /// Arrivals came faster than workers.
 pub const QUEUE_IS_FULL: &str = "The event queue is full. This means the worker threads are unable to keep up with the specified event generation rate";
 /// The status after a forced shutdown.
-pub const FORCED: u8 = 2;
-
-/// Workers that end so shortly after the limit have ended by themselves.
-const LATE_S: f64 = 0.1;
+const FORCED: u8 = 2;
 
 /// How a run ended.
 pub struct End {
     /// From the start of the load to the last sync, seconds.
     pub total_s: f64,
-    /// The time of a forced shutdown had come.
-    forced: bool,
 }
 
 impl End {
     /// When and how a run ended.
-    pub fn of(options: &Options, run: &Run, live: &Live) -> Self {
+    pub fn of(run: &Run, live: &Live) -> Self {
         let first = run.workers.iter().map(|worker| worker.span_ns.0).filter(|ns| *ns > 0).min();
         let began = first.unwrap_or(live.began_ns());
         let ended = run.events.iter().rev().find(|event| matches!(event.what, Happening::Stopped(..)));
         let total_s = ended.map_or(run.length_ns, |event| event.at_ns).saturating_sub(began) as f64 / 1e9;
-        let forced = options.shutdown_s().is_some_and(|limit| total_s >= limit as f64 + LATE_S);
-        End { total_s, forced }
+        End { total_s }
     }
 
     /// The time over which the figures were counted, seconds.
@@ -52,8 +46,7 @@ pub fn tell(options: &Options, run: &Run, live: &Live, end: &End) -> u8 {
     if let Some(status) = failure(voice, run) {
         return status;
     }
-    if end.forced {
-        forced(options, &live.tally, end.total_s, end.counted_s(live));
+    if live.forced {
         return FORCED;
     }
     let by_events = options.events > 0 && live.tally.events() >= options.events;

@@ -28,6 +28,8 @@ pub struct Live<'a> {
     pub counted_from_s: f64,
     /// The queue of arrivals has overflown.
     pub overflown: bool,
+    /// The run was broken off, and its report told.
+    pub forced: bool,
     /// Since the last line.
     line: Tally,
     began_ns: u64,
@@ -49,6 +51,7 @@ impl<'a> Live<'a> {
             tally: Tally::new(options.threads),
             counted_from_s: 0.0,
             overflown: false,
+            forced: false,
             line: Tally::new(options.threads),
             began_ns: 0,
             step_s,
@@ -117,15 +120,18 @@ impl<'a> Live<'a> {
         arrived - done as f64 > QUEUE
     }
 
-    /// The time of a forced shutdown has come, and workers are still busy: the program ends here, as sysbench does.
-    fn shut_down(&self, now_ns: u64) {
-        let Some(limit_s) = self.options.shutdown_s() else { return };
+    /// Has the time of a forced shutdown come, with workers still busy? Its report is told at once; the program ends
+    /// when what is in flight has come back.
+    fn shuts_down(&mut self, now_ns: u64) -> bool {
+        let Some(limit_s) = self.options.shutdown_s() else { return false };
         let since_ns = now_ns.saturating_sub(self.began_ns);
-        if since_ns >= limit_s.saturating_mul(1_000_000_000).saturating_add(SHUTDOWN_LATE_NS) {
+        let limit_ns = limit_s.saturating_mul(1_000_000_000).saturating_add(SHUTDOWN_LATE_NS);
+        if since_ns >= limit_ns && !self.forced {
             let total_s = since_ns as f64 / 1e9;
             ending::forced(self.options, &self.tally, total_s, total_s - self.counted_from_s);
-            std::process::exit(ending::FORCED.into());
+            self.forced = true;
         }
+        self.forced
     }
 }
 
@@ -149,9 +155,11 @@ impl Control for Live<'_> {
         {
             self.moment(self.next_s);
             self.delivered = 0;
-            self.next_s += self.step_s;
+            self.next_s = self.next_s.saturating_add(self.step_s);
         }
-        self.shut_down(now_ns);
+        if self.shuts_down(now_ns) {
+            return Steer::Stop(Vec::new(), Why::Told);
+        }
         if self.interrupt.raised() {
             return Steer::Stop(Vec::new(), Why::Signal);
         }

@@ -100,7 +100,7 @@ fn a_calibration_in_blocks_that_are_no_multiple_of_the_devices_is_refused_and_le
     let _alone = alone();
     let Some(disk) = Disk::own("odd") else { return };
     let said = crate::place::say(disk.calibrate(&["--block-size", "1000"]));
-    said.refuses(1, &["blocks of 1000 B", "a multiple of"]);
+    said.refuses(2, &["--block-size 1000", "no multiple of 512"]);
     assert!(crate::place::scratch_files(&disk.mount).is_empty());
 }
 

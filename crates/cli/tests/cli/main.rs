@@ -2,7 +2,9 @@
 //! touched. Each test has a directory of its own; those that measure have a disk of their own where the machine
 //! can make one, so that nobody else's load or lock is in the way.
 
+mod dd;
 mod disks;
+mod dt;
 mod faults;
 mod fio;
 mod fio_report;
@@ -14,5 +16,7 @@ mod place;
 mod second;
 mod signals;
 mod simulated;
+#[cfg(feature = "databases")]
+mod slob;
 mod stores;
 mod sysbench;

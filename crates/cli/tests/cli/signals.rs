@@ -74,7 +74,8 @@ fn files_that_only_look_like_scratch_files_and_those_of_other_hosts_stay() {
     for name in alike {
         std::fs::write(disk.mount.join(name), "somebody's").unwrap();
     }
-    crate::place::say(disk.calibrate(&["--block-size", "1000"])).refuses(1, &["a multiple of"]);
+    let said = disk.place.say(&["calibrate", disk.at(), "--size", "250m"]);
+    said.refuses(1, &["less than a tenth"]);
     for name in alike {
         assert!(disk.mount.join(name).exists(), "{name}");
     }

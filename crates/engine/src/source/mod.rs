@@ -5,7 +5,6 @@ mod generators;
 mod map;
 mod mixed;
 mod order;
-mod permutation;
 mod picked;
 mod place;
 mod series;

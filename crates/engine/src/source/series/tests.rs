@@ -1,3 +1,5 @@
+//! A course that workers share, taken one operation at a time: order, mix, syncs, generators, arrivals.
+
 use super::*;
 use fathom_spec::{Bytes, CellId, SpaceId, SyncKind, TargetId, Timetable};
 

@@ -1,0 +1,148 @@
+//! Tells of records that were not as they should be: looks where they stand, reads them again, saves both.
+
+use super::{Test, one_record};
+use crate::surroundings;
+use anyhow::Result;
+use fathom_content::{Damage, dt as content};
+use fathom_dialect::dt::{self, Again, Damaged};
+use fathom_engine::{CaughtRecord, Engine};
+use fathom_host::extents;
+use fathom_record::Execute;
+use std::fs::File;
+use std::io::Write;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::time::Duration;
+
+/// Tells of each, as many as the test allows.
+pub fn tell(test: &mut Test<'_>, engine: &mut Engine, pass: u64, caught: Vec<CaughtRecord>) -> Result<()> {
+    let options = test.options;
+    let format = dt::format(options, &test.place, pass);
+    for record in caught {
+        if options.errors > 0 && test.total.errors >= options.errors {
+            break;
+        }
+        test.total.errors += 1;
+        let mut expected = vec![0; record.bytes.len()];
+        content::fill(&format, &mut expected, record.offset);
+        let mut damaged = Damaged {
+            number: test.total.errors,
+            when: surroundings::ctime(),
+            pass,
+            record_offset: record.offset,
+            expected,
+            found: record.bytes,
+            offset: record.wrong.offset,
+            length: u64::from(record.wrong.length),
+            kind: match record.wrong.damage {
+                Damage::Zeroed => "zeroed",
+                Damage::Stale => "stale",
+                Damage::Misdirected => "misdirected",
+                Damage::Torn => "torn",
+                Damage::Corrupt => "corrupt",
+            },
+            story: record.wrong.note,
+            ..Damaged::default()
+        };
+        locate(options.name(), &mut damaged);
+        let mut out = std::io::stdout().lock();
+        test.report.damage(&damaged, &mut out)?;
+        out.flush()?;
+        drop(out);
+        trigger(test, &damaged);
+        let (again, read) = read_again(test, engine, &damaged);
+        let saved = save(options.name(), &damaged, read.as_deref());
+        test.report.again(&damaged, again, &saved, &mut std::io::stdout().lock())?;
+    }
+    Ok(())
+}
+
+/// Where the bad bytes stand on the device.
+fn locate(name: &str, damaged: &mut Damaged) {
+    let Ok(file) = File::open(name) else { return };
+    if let Ok(about) = file.metadata() {
+        (damaged.inode, damaged.size) = (about.ino(), about.len());
+    }
+    let at = damaged.record_offset + damaged.index() as u64;
+    damaged.physical = extents::physical_of(&file, at).ok().flatten();
+    let end = damaged.record_offset + damaged.found.len() as u64;
+    let mut found = Vec::new();
+    let _ = extents::for_each_extent(&file, damaged.record_offset, end, &mut |extent| {
+        found.push((extent.logical, extent.physical, extent.length_bytes));
+        found.len() < 16
+    });
+    damaged.extents = found;
+}
+
+/// Reads the record again after a delay; answers what was read, if it could be.
+fn read_again(test: &Test<'_>, engine: &mut Engine, damaged: &Damaged) -> (Again, Option<Vec<u8>>) {
+    let options = test.options;
+    let plan = dt::plan(options, &test.place, damaged.pass, false);
+    let mut last = (Again::Failed, None);
+    for _ in 0..options.retry_limit.max(1) {
+        for _ in 0..options.retry_delay * 20 {
+            if test.interrupt.raised() {
+                return last;
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        let one = one_record(&plan, damaged.record_offset, damaged.found.len() as u64);
+        let Ok(run) = engine.execute(&one, &mut ()) else { return last };
+        let caught = engine.caught.take().into_iter().next();
+        last = match caught {
+            _ if run.faults().next().is_some() => (Again::Failed, None),
+            None => (Again::Good, Some(damaged.expected.clone())),
+            Some(record) if record.bytes == damaged.found => (Again::Same, Some(record.bytes)),
+            Some(record) => (Again::Other, Some(record.bytes)),
+        };
+    }
+    last
+}
+
+/// Saves what was read at first and what was read then, beside the file, or here for a device.
+fn save(name: &str, damaged: &Damaged, read: Option<&[u8]>) -> Vec<String> {
+    let path = Path::new(name);
+    let base = match path.starts_with("/dev") {
+        true => path.file_name().map_or_else(|| name.to_owned(), |name| name.to_string_lossy().into_owned()),
+        false => name.to_owned(),
+    };
+    let number = damaged.number - 1;
+    let mut saved = Vec::new();
+    for (what, bytes) in [("CORRUPT", Some(damaged.found.as_slice())), ("REREAD", read)] {
+        let name = format!("{base}-{what}{number}-j1t1");
+        if let Some(bytes) = bytes
+            && std::fs::write(&name, bytes).is_ok()
+        {
+            saved.push(name);
+        }
+    }
+    saved
+}
+
+/// Runs the command that was asked for at the first corruption, if the user consented to that.
+fn trigger(test: &Test<'_>, damaged: &Damaged) {
+    let Some(command) = test.options.trigger.as_ref().filter(|_| damaged.number == 1) else { return };
+    if !surroundings::write_consents().iter().any(|name| name == "trigger") {
+        println!("The trigger was not run: set FATHOM_WRITE_CONSENT=trigger to allow it.");
+        return;
+    }
+    let at = damaged.record_offset + damaged.index() as u64;
+    let (block, name) = (test.options.block, test.options.name());
+    let words = [
+        name.to_owned(),
+        "miscompare".to_owned(),
+        block.to_string(),
+        at.to_string(),
+        (at / block).to_string(),
+    ];
+    let ended = std::process::Command::new("sh")
+        .arg("-c")
+        .arg(format!("{command} \"$@\""))
+        .arg("dt")
+        .args(words)
+        .status();
+    match ended {
+        Ok(status) => println!("The trigger ended: {status}"),
+        Err(error) => println!("The trigger could not be run: {error}"),
+    }
+}

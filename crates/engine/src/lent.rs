@@ -1,0 +1,52 @@
+//! Targets that are open already: whoever runs the engine opened them in a way of his own (dd's flags), or was
+//! handed them by whoever started the program (standard input and output).
+
+use crate::guard::{Permits, Writable, allow};
+use fathom_host::Roots;
+use fathom_record::ExecuteError;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::FileTypeExt;
+
+/// An open descriptor for the engine. One that may be written to is only made with the guard's word.
+#[derive(Debug)]
+pub struct Lent {
+    fd: OwnedFd,
+}
+
+impl Lent {
+    /// To be read.
+    pub fn to_read(fd: OwnedFd) -> Self {
+        Lent { fd }
+    }
+
+    /// To be written; the guard has allowed it.
+    pub fn to_write(fd: OwnedFd, _allowed: &Writable) -> Self {
+        Lent { fd }
+    }
+
+    /// Standard input as it is.
+    pub fn standard_input() -> std::io::Result<Self> {
+        Ok(Lent { fd: std::io::stdin().as_fd().try_clone_to_owned()? })
+    }
+
+    /// Standard output as it is. Whoever redirected it chose the place; a block device needs the guard's word all
+    /// the same.
+    pub fn standard_output(roots: &Roots, permits: &Permits) -> Result<Self, ExecuteError> {
+        let fail = |error: std::io::Error| ExecuteError::System {
+            what: format!("standard output cannot be used: {error}"),
+            hint: "name the file to write to".to_owned(),
+        };
+        let fd = std::io::stdout().as_fd().try_clone_to_owned().map_err(fail)?;
+        let file = std::fs::File::from(fd);
+        if file.metadata().is_ok_and(|about| about.file_type().is_block_device()) {
+            let path = std::fs::read_link(roots.proc.join("self/fd/1")).map_err(fail)?;
+            allow(roots, &path, permits)?;
+        }
+        Ok(Lent { fd: file.into() })
+    }
+
+    /// The descriptor.
+    pub(crate) fn into_fd(self) -> OwnedFd {
+        self.fd
+    }
+}
