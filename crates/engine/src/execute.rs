@@ -16,6 +16,7 @@ use fathom_host::Roots;
 use fathom_record::{Control, Event, Execute, ExecuteError, Run};
 use fathom_spec::*;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
 
 /// Runs plans on this host.
 #[derive(Debug, Default)]
@@ -115,6 +116,8 @@ struct Task {
     shared: Option<source::Common>,
     recording: Option<source::Recording>,
     caught: Caught,
+    /// Its workers that still write; none verifies for good before all have written.
+    writing: Arc<AtomicU32>,
 }
 
 /// What a stream replays, if it replays.
@@ -180,6 +183,7 @@ impl Task {
         if let Some(recording) = &recording {
             blocks.sizes = Sizes::One(Bytes(recording.longest().max(1).into()));
         }
+        let workers = stream.workers;
         let verbs = source::cells(&stream, &blocks, recording.as_ref())?;
         let seed = plan.seed ^ (id as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
         let shared = match blocks.shared {
@@ -201,6 +205,7 @@ impl Task {
             shared,
             recording,
             caught: Caught::default(),
+            writing: Arc::new(AtomicU32::new(workers)),
         })
     }
 
@@ -223,7 +228,7 @@ impl Task {
         };
         match blocks.verify {
             None => make(),
-            Some(verify) => source::verified(&make, blocks, verify, verbs, &stream.stop),
+            Some(verify) => source::verified(&make, blocks, verify, verbs, &stream.stop, &self.writing),
         }
     }
 
