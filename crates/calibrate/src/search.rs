@@ -26,6 +26,8 @@ const LADDER_LEAST: u32 = 16;
 /// A rival within this distance of the peak is judged only after the peak was measured twice, so that a drift of the
 /// device between the two is known.
 const CLOSE_CALL: f64 = 0.05;
+/// A point that was over the limit, though a disk that is merely saturated would not be, is measured so often.
+const AGAIN_MOST: u32 = 3;
 /// A drift is taken out only where points are this exact; in more noise it could not be told from it.
 const DRIFT_NOISE_MOST: f64 = 0.01;
 
@@ -236,6 +238,13 @@ impl LoadSearch {
         };
         let below: Vec<&Point> = points.iter().filter(|p| p.load < bad.load && !self.over(p)).collect();
         let (Some(good), Some(peak)) = (below.last(), best(&below)) else { return Ok(false) };
+        // Throughput that does not grow at all makes latency grow as the load does. More than that, where that much would
+        // still be within the limit, is more likely a bad moment of the disk than its way: it is looked at again.
+        let limit = self.limit_ns.unwrap_or(f64::INFINITY);
+        let at_worst = good.latency * f64::from(bad.load) / f64::from(good.load);
+        if self.refine && at_worst < limit && !exact(bad) && bad.times < AGAIN_MOST {
+            return ask(bad.load);
+        }
         // A smaller load does as well: then the limit is not what holds the throughput.
         let smaller_does = below.iter().any(|p| p.load < good.load && ties(p, peak, 0.0));
         if smaller_does {
@@ -246,7 +255,6 @@ impl LoadSearch {
         if gap <= 1 || !self.refine || f64::from(gap) <= f64::from(good.load) * blur.min(TIE_MOST) {
             return Ok(true);
         }
-        let limit = self.limit_ns.unwrap_or(f64::INFINITY);
         let share = (limit - good.latency) / (bad.latency - good.latency).max(1e-9);
         ask(between(good.load, bad.load, f64::from(good.load) + share * f64::from(gap), seen))
     }
@@ -347,8 +355,22 @@ fn merge(seen: &[Seen]) -> Vec<Point> {
             }),
         }
     }
+    // With three looks or more one bad moment need not count: the middle one does.
+    for point in points.iter_mut().filter(|p| p.times >= 3) {
+        let looks = || seen.iter().filter(|s| s.load == point.load);
+        let (rate, latency) = (
+            middle(looks().map(|s| s.rate).collect()),
+            middle(looks().map(|s| s.latency_ns.unwrap_or(f64::INFINITY)).collect()),
+        );
+        (point.rate, point.latency) = (rate, latency);
+    }
     points.sort_by_key(|p| p.load);
     points
+}
+
+fn middle(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
 }
 
 fn best<'a>(points: &[&'a Point]) -> Option<&'a Point> {
@@ -542,5 +564,30 @@ mod tests {
             .collect();
         shares.sort_by(f64::total_cmp);
         assert!(shares[20] > 0.85 && shares[100] > 0.9, "{} {} {}", shares[0], shares[20], shares[100]);
+    }
+
+    #[test]
+    fn a_point_over_the_limit_that_saturation_cannot_explain_is_measured_again() {
+        let rate_of = |load: u32| 60_000.0 * f64::from(load) / (f64::from(load) + 5.0);
+        let search = LoadSearch { most: 64, ..search(Some(300.0)) };
+        let mut seen: Vec<Seen> = Vec::new();
+        while let Ask::Measure { load, .. } = search.next(&seen) {
+            // The first look at 8 outstanding falls into a stall: half the throughput, twice the latency.
+            let first_at_8 = load == 8 && !seen.iter().any(|s| s.load == 8);
+            let rate = if first_at_8 { 0.5 } else { 1.0 } * rate_of(load);
+            let latency = f64::from(load) / rate * 1e9;
+            seen.push(Seen {
+                load,
+                at_seconds: seen.len() as f64,
+                rate,
+                rate_half_width: 0.03 * rate,
+                latency_ns: Some(latency),
+                latency_half_width_ns: 0.03 * latency,
+            });
+        }
+        // The middle one of the three looks at 8 is the truth: 217 us.
+        let found = search.found(&seen).unwrap();
+        assert_eq!(seen.iter().filter(|s| s.load == 8).count(), 3);
+        assert!(found.load >= 8, "{found:?}");
     }
 }
