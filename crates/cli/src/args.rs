@@ -59,6 +59,13 @@ pub enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTION")]
         words: Vec<String>,
     },
+    /// Speak bonnie++'s language: fathom bonnie++ -d DIRECTORY -u USER; refusals tell its options
+    #[command(name = "bonnie++", disable_help_flag = true)]
+    Bonnie {
+        /// bonnie++'s own options
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTION")]
+        words: Vec<String>,
+    },
     /// Is a calibration IN PROGRESS, READY or NOT AVAILABLE
     Status,
     /// List the runs that were kept

@@ -1,6 +1,7 @@
 //! The only one that speaks: arguments, progress, printing, exit codes. No arithmetic, no SQL, no `unsafe`.
 
 pub mod args;
+mod bonnie;
 mod calibrate;
 mod dd;
 mod dt;
@@ -116,9 +117,11 @@ fn execute(command: &Command, context: &Context, engine: &mut Engine) -> anyhow:
         Command::Run(args) => load::run(args, context, engine),
         Command::Ping(args) => ping::run(args, context, engine),
         // Answered before: a peer's command has its own exit statuses.
-        Command::Orion { .. } | Command::Sysbench { .. } | Command::Dd { .. } | Command::Dt { .. } => {
-            Ok(Ended::Done)
-        }
+        Command::Orion { .. }
+        | Command::Sysbench { .. }
+        | Command::Dd { .. }
+        | Command::Dt { .. }
+        | Command::Bonnie { .. } => Ok(Ended::Done),
         Command::Status => records::status(context),
         Command::History(args) => records::history(args, context),
         Command::Show(args) => records::show(args, context),

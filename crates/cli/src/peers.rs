@@ -1,7 +1,7 @@
 //! The tools whose languages are spoken: one table, asked by name for `fathom NAME …` and for a link of that name.
 
 use crate::args::Command;
-use crate::{Context, dd, dt, orion, status, sysbench};
+use crate::{Context, bonnie, dd, dt, orion, status, sysbench};
 use fathom_engine::Engine;
 use std::path::Path;
 
@@ -19,6 +19,7 @@ pub const PEERS: &[Peer] = &[
     Peer { name: "sysbench", run: sysbench::run },
     Peer { name: "dd", run: dd::run },
     Peer { name: "dt", run: dt::run },
+    Peer { name: "bonnie++", run: bonnie::run },
 ];
 
 /// The tool by whose name the program was called, if it was.
@@ -34,6 +35,7 @@ pub fn of(command: &Command) -> Option<(&'static Peer, &[String])> {
         Command::Sysbench { words } => Some((named("sysbench")?, words)),
         Command::Dd { words } => Some((named("dd")?, words)),
         Command::Dt { words } => Some((named("dt")?, words)),
+        Command::Bonnie { words } => Some((named("bonnie++")?, words)),
         _ => None,
     }
 }

@@ -5,11 +5,13 @@
 //!
 //! | module | tool |
 //! |---|---|
+//! | [`bonnie`] | bonnie++ |
 //! | [`dd`] | coreutils' dd |
 //! | [`dt`] | dt, the Data Test program |
 //! | [`orion`] | Oracle's ORION |
 //! | [`sysbench`] | sysbench fileio |
 
+pub mod bonnie;
 pub mod dd;
 pub mod dt;
 pub mod orion;
