@@ -24,7 +24,7 @@ impl Limit {
         let own = Path::new(tree).join(format!("fathom-bonnie-{}", std::process::id()));
         let cannot = |error: std::io::Error| {
             format!(
-                "cannot limit the page cache with {}: {error}\nhint: be root with the memory controller of cgroups at hand, or use -D or a file of twice the memory\n",
+                "cannot limit the page cache with {}: {error}\nhint: be root (-u root) with the memory controller of cgroups at hand, or use -D or a file of twice the memory\n",
                 own.display()
             )
         };
