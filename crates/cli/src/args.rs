@@ -66,6 +66,13 @@ pub enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTION")]
         words: Vec<String>,
     },
+    /// Speak iozone's language: fathom iozone -a -I -f FILE; refusals tell what is left out
+    #[command(disable_help_flag = true)]
+    Iozone {
+        /// iozone's own options
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTION")]
+        words: Vec<String>,
+    },
     /// Is a calibration IN PROGRESS, READY or NOT AVAILABLE
     Status,
     /// List the runs that were kept

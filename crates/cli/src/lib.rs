@@ -5,6 +5,7 @@ mod bonnie;
 mod calibrate;
 mod dd;
 mod dt;
+mod iozone;
 mod keep;
 mod load;
 mod orion;
@@ -121,7 +122,8 @@ fn execute(command: &Command, context: &Context, engine: &mut Engine) -> anyhow:
         | Command::Sysbench { .. }
         | Command::Dd { .. }
         | Command::Dt { .. }
-        | Command::Bonnie { .. } => Ok(Ended::Done),
+        | Command::Bonnie { .. }
+        | Command::Iozone { .. } => Ok(Ended::Done),
         Command::Status => records::status(context),
         Command::History(args) => records::history(args, context),
         Command::Show(args) => records::show(args, context),

@@ -8,11 +8,13 @@
 //! | [`bonnie`] | bonnie++ |
 //! | [`dd`] | coreutils' dd |
 //! | [`dt`] | dt, the Data Test program |
+//! | [`iozone`] | iozone |
 //! | [`orion`] | Oracle's ORION |
 //! | [`sysbench`] | sysbench fileio |
 
 pub mod bonnie;
 pub mod dd;
 pub mod dt;
+pub mod iozone;
 pub mod orion;
 pub mod sysbench;
