@@ -19,7 +19,7 @@ help:
 # Exit status 3 is a result too: measured, shown, and not believable. Other failures stay failures.
 calibrate:
 	@scripts/setup --calibrate
-	@$(CARGO) build --quiet --release -p fathom-cli --bin fathom
+	@$(CARGO) build --quiet --release -p fathom-cli --bin fathom --no-default-features
 	@status=0; "$${CARGO_TARGET_DIR:-target}/release/fathom" calibrate $(ARGS) "$(AT)" || status=$$?; \
 		[ $$status -eq 3 ] || exit $$status
 

@@ -26,6 +26,10 @@ pub fn described(run: &Run) -> BTreeMap<FigureName, Figure> {
         (FigureName::ReadLatency, Verb::Read),
         (FigureName::WriteLatency, Verb::Write),
         (FigureName::SyncLatency, Verb::Sync),
+        (FigureName::SelectLatency, Verb::Select),
+        (FigureName::UpdateLatency, Verb::Update),
+        (FigureName::CommitLatency, Verb::Commit),
+        (FigureName::ScanLatency, Verb::Scan),
     ];
     for (name, verb) in verbs {
         let (service, _) = latencies(run, |v| v == verb);

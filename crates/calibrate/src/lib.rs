@@ -16,6 +16,7 @@
 //! | [`bound`] | what keeps a figure from being more |
 //! | [`verdict`] | whether the figures can be believed |
 //! | [`sustain`] | when a held load changed |
+//! | [`sessions`] | rates of a database's counters, and the points of its curve |
 //! | [`described`] | what one load that the user described has shown |
 
 pub mod bound;
@@ -28,6 +29,7 @@ pub mod phase;
 pub mod plan;
 pub mod schedule;
 pub mod search;
+pub mod sessions;
 pub mod stopper;
 pub mod sustain;
 pub mod verdict;

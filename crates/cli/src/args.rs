@@ -38,6 +38,13 @@ pub enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTION")]
         words: Vec<String>,
     },
+    /// Speak fio's language: fathom fio [options] JOBFILE...; --help and --cmdhelp tell its options
+    #[command(disable_help_flag = true)]
+    Fio {
+        /// fio's own options and job files
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTION")]
+        words: Vec<String>,
+    },
     /// Speak sysbench's language, its fileio test: fathom sysbench fileio --file-test-mode=rndrw run; --help tells its options
     #[command(disable_help_flag = true)]
     Sysbench {
@@ -59,6 +66,8 @@ pub enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTION")]
         words: Vec<String>,
     },
+    /// Measure the storage through a real database, as SLOB does: PostgreSQL, MySQL, MariaDB, SQLite
+    Slob(Box<crate::slob::args::Slob>),
     /// Speak bonnie++'s language: fathom bonnie++ -d DIRECTORY -u USER; refusals tell its options
     #[command(name = "bonnie++", disable_help_flag = true)]
     Bonnie {

@@ -71,7 +71,8 @@ fn copy(options: &Options, context: &Context, engine: &mut Engine) -> u8 {
             1
         }
         Ok(run) => {
-            let failed = faults(options, &run);
+            let gone = reader_has_gone(&run);
+            let failed = !gone && faults(options, &run);
             let moved = moved(&run);
             let interrupted = live.interrupt.raised();
             let ending = match (interrupted, failed) {
@@ -80,6 +81,9 @@ fn copy(options: &Options, context: &Context, engine: &mut Engine) -> u8 {
                 (false, false) => Ending::Complete,
             };
             let record = judged(options, context, run, (began, ending), zeros);
+            if gone {
+                surroundings::die_of_pipe();
+            }
             if surroundings::speaks_notes() {
                 for note in &record.notes {
                     let hint = note.hint.iter().map(|hint| format!("\nhint: {hint}")).collect::<String>();
@@ -116,6 +120,12 @@ fn memory(options: &Options, error: &ExecuteError) -> Option<String> {
     let end = if options.read_size >= options.write_size { "input" } else { "output" };
     matches!(error, ExecuteError::System { what, .. } if what.starts_with("there is no memory"))
         .then(|| format!("memory exhausted by {end} buffer of size {size} bytes ({human})"))
+}
+
+/// Has the reader of the pipe that was written to seen enough?
+fn reader_has_gone(run: &Run) -> bool {
+    let broken = rustix::io::Errno::PIPE.raw_os_error();
+    run.faults().any(|event| matches!(event.what, Happening::Fault { errno, .. } if errno == broken))
 }
 
 /// Says what failed; answers whether anything did.

@@ -216,10 +216,16 @@ impl Test<'_> {
         count(&run, &mut part);
         self.total.add(&part);
         let caught = engine.caught.take();
+        let wrong =
+            run.events.iter().filter(|event| matches!(event.what, Happening::Mismatch { .. })).count();
+        let before = self.total.errors;
         if !caught.is_empty() {
             self.progress.clear();
             damage::tell(self, engine, pass, caught)?;
         }
+        // Only the first ones are kept with their bytes; all of them count.
+        let all = self.total.errors.max(before + wrong as u64);
+        self.total.errors = if options.errors > 0 { all.min(options.errors) } else { all };
         self.faults(&run)?;
         self.runs.push(run);
         (part.errors, part.passes) = (self.total.errors, if writes { pass - 1 } else { pass });

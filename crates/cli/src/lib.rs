@@ -5,6 +5,7 @@ mod bonnie;
 mod calibrate;
 mod dd;
 mod dt;
+mod fio;
 mod iozone;
 mod keep;
 mod load;
@@ -14,6 +15,7 @@ mod peers;
 mod ping;
 mod preflight;
 mod records;
+mod slob;
 mod surroundings;
 mod sysbench;
 mod targets;
@@ -116,9 +118,11 @@ fn execute(command: &Command, context: &Context, engine: &mut Engine) -> anyhow:
     match command {
         Command::Calibrate(args) => calibrate::run(args, context, engine),
         Command::Run(args) => load::run(args, context, engine),
+        Command::Slob(args) => slob::run(args, context),
         Command::Ping(args) => ping::run(args, context, engine),
         // Answered before: a peer's command has its own exit statuses.
         Command::Orion { .. }
+        | Command::Fio { .. }
         | Command::Sysbench { .. }
         | Command::Dd { .. }
         | Command::Dt { .. }

@@ -1,7 +1,7 @@
 //! The tools whose languages are spoken: one table, asked by name for `fathom NAME …` and for a link of that name.
 
 use crate::args::Command;
-use crate::{Context, bonnie, dd, dt, iozone, orion, status, sysbench};
+use crate::{Context, bonnie, dd, dt, fio, iozone, orion, slob, status, sysbench};
 use fathom_engine::Engine;
 use std::path::Path;
 
@@ -16,9 +16,11 @@ pub struct Peer {
 /// All of them.
 pub const PEERS: &[Peer] = &[
     Peer { name: "orion", run: |words, context, engine| status(orion::run(words, context, engine)) },
+    Peer { name: "fio", run: fio::run },
     Peer { name: "sysbench", run: sysbench::run },
     Peer { name: "dd", run: dd::run },
     Peer { name: "dt", run: dt::run },
+    Peer { name: "slob", run: |words, context, _| slob::called(words, context) },
     Peer { name: "bonnie++", run: bonnie::run },
     Peer { name: "iozone", run: iozone::run },
 ];
@@ -33,6 +35,7 @@ pub fn called_as(command: &[String]) -> Option<&'static Peer> {
 pub fn of(command: &Command) -> Option<(&'static Peer, &[String])> {
     match command {
         Command::Orion { words } => Some((named("orion")?, words)),
+        Command::Fio { words } => Some((named("fio")?, words)),
         Command::Sysbench { words } => Some((named("sysbench")?, words)),
         Command::Dd { words } => Some((named("dd")?, words)),
         Command::Dt { words } => Some((named("dt")?, words)),

@@ -91,6 +91,9 @@ pub fn show(args: &Show, context: &Context) -> Result<Ended> {
             fathom_render::text::write(&record, Some(&saved), surroundings::style(), &mut out)?
         }
         (_, _, "dd") => crate::dd::show(&record, &mut out)?,
+        (_, _, "slob") => {
+            fathom_render::sessions::write(&record, Some(&saved), surroundings::style(), &mut out)?
+        }
         (_, _, "orion") => crate::orion::show(&record, &mut out)?,
         _ => fathom_render::load::write(&record, Some(&saved), surroundings::style(), &mut out)?,
     }

@@ -11,6 +11,25 @@ fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
+/// A variable of the environment that a job file asks for by name.
+pub fn named_variable(name: &str) -> Option<String> {
+    std::env::var(name).ok()
+}
+
+/// Bytes of a page, mebibytes of main memory, CPUs that are online.
+pub fn machine() -> (u64, u64, u64) {
+    let memory = fathom_host::read_machine(&fathom_host::Roots::default()).memory_bytes.unwrap_or(0);
+    let cpus = std::thread::available_parallelism().map_or(1, |cpus| cpus.get() as u64);
+    (rustix::param::page_size() as u64, memory >> 20, cpus)
+}
+
+/// The moment: milliseconds since 1970, and the local time as C's `ctime` writes it.
+pub fn moment() -> (u64, String) {
+    let now = jiff::Zoned::now();
+    let since = now.timestamp().as_millisecond().max(0) as u64;
+    (since, now.strftime("%a %b %e %H:%M:%S %Y").to_string())
+}
+
 /// Where runs are kept: FATHOM_STORE, or the user's data folder; without a home, nowhere.
 pub fn store_path(asked: Option<PathBuf>) -> Option<PathBuf> {
     let data = || {
@@ -50,6 +69,37 @@ pub fn draws_progress() -> bool {
 /// May a dialect's notes go to stderr? A script around it may take any word there for a failure.
 pub fn speaks_notes() -> bool {
     std::io::stderr().is_terminal() || variable("FATHOM_NOTES").is_some_and(|value| value == "1")
+}
+
+/// SLOB's own wish for no iostat and the like: NO_OS_PERF_DATA.
+#[cfg(feature = "databases")]
+pub fn no_os_perf_data() -> bool {
+    variable("NO_OS_PERF_DATA").is_some_and(|value| value.eq_ignore_ascii_case("true"))
+}
+
+/// A database's password, where its own programs look for it: PGPASSWORD, MYSQL_PWD.
+#[cfg(feature = "databases")]
+pub fn database_password(postgres: bool) -> Option<String> {
+    variable(if postgres { "PGPASSWORD" } else { "MYSQL_PWD" })
+}
+
+/// The moment as SLOB's scripts write it: `2026.11.21-07:06:15`.
+#[cfg(feature = "databases")]
+pub fn slob_moment() -> String {
+    jiff::Zoned::now().strftime("%Y.%m.%d-%H:%M:%S").to_string()
+}
+
+/// The moment as date(1) writes it in English: `Tue May 22 16:30:36 UTC 2018`.
+#[cfg(feature = "databases")]
+pub fn date() -> String {
+    jiff::Zoned::now().strftime("%a %b %e %H:%M:%S %Z %Y").to_string()
+}
+
+/// The program of that name on the path.
+#[cfg(feature = "databases")]
+pub fn program(name: &str) -> Option<PathBuf> {
+    let path = variable("PATH")?;
+    std::env::split_paths(&path).map(|directory| directory.join(name)).find(|program| program.is_file())
 }
 
 /// The minute, local time, as ORION names its files: `20110201_1551`.
@@ -112,6 +162,11 @@ impl Signalled {
 /// Ends the program as SIGINT would have without fathom, so that a shell sees what happened.
 pub fn die_of_interrupt() {
     let _ = signal_hook::low_level::emulate_default_handler(signal_hook::consts::SIGINT);
+}
+
+/// Ends the program as SIGPIPE would have: the reader of a pipe has seen enough.
+pub fn die_of_pipe() {
+    let _ = signal_hook::low_level::emulate_default_handler(signal_hook::consts::SIGPIPE);
 }
 
 /// A flag that SIGINT and SIGTERM raise. A second signal ends the program at once, as it would without fathom.

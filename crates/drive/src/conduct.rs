@@ -1,6 +1,7 @@
 //! The coordinating thread of a run: starts each stream when those before it have ended, collects what workers
 //! hand over, tells the watcher once a slot and passes its orders on.
 
+use crate::used::worker_samples;
 use crate::{Clock, Fault, Frame, Outbox, Outcome, Published, Steering, empty_interval, sys};
 use fathom_record::*;
 use fathom_spec::{Bytes, Nanos, Plan, Stream, StreamId, Verb, Window};
@@ -78,7 +79,7 @@ enum Message {
     Note(String),
     Queue(String),
     Failed(ExecuteError),
-    Ended { stream: StreamId, worker: u32, outcome: Box<Outcome>, cpu_ns: (u64, u64) },
+    Ended { stream: StreamId, worker: u32, outcome: Box<Outcome>, used: sys::Usage },
     Gone(StreamId),
 }
 
@@ -372,7 +373,7 @@ impl<'p, 'j> Conductor<'p, 'j> {
                     let message = match prepared {
                         Err(error) => Message::Failed(error),
                         Ok(perform) => {
-                            let cpu = sys::thread_cpu_ns();
+                            let before = sys::thread_usage();
                             let begin = Begin {
                                 at_ns,
                                 frame: frame(&plan, &stream, at_ns),
@@ -380,13 +381,8 @@ impl<'p, 'j> Conductor<'p, 'j> {
                                 outbox: Outbox { full, empty: empties },
                             };
                             let outcome = Box::new(perform(&seat, begin));
-                            let after = sys::thread_cpu_ns();
-                            Message::Ended {
-                                stream: id,
-                                worker,
-                                outcome,
-                                cpu_ns: (after.0 - cpu.0, after.1 - cpu.1),
-                            }
+                            let used = sys::thread_usage().since(before);
+                            Message::Ended { stream: id, worker, outcome, used }
                         }
                     };
                     let _ = seat.notes.send(message);
@@ -414,9 +410,9 @@ impl<'p, 'j> Conductor<'p, 'j> {
                 self.failure.get_or_insert(error);
                 self.stands.iter().for_each(|stand| stand.steering.stop.store(true, Relaxed));
             }
-            Message::Ended { stream, worker, outcome, cpu_ns } => {
+            Message::Ended { stream, worker, outcome, used } => {
                 self.gather(control, run);
-                self.ended(stream, worker, *outcome, cpu_ns, control, run);
+                self.ended(stream, worker, *outcome, used, control, run);
             }
             Message::Gone(stream) => {
                 let stand = &mut self.stands[stream.0 as usize];
@@ -446,7 +442,7 @@ impl<'p, 'j> Conductor<'p, 'j> {
         stream: StreamId,
         worker: u32,
         outcome: Outcome,
-        cpu_ns: (u64, u64),
+        used: sys::Usage,
         control: &mut dyn Control,
         run: &mut Run,
     ) {
@@ -459,11 +455,13 @@ impl<'p, 'j> Conductor<'p, 'j> {
         }
         let now = self.clock.now();
         found.into_iter().for_each(|what| announce(control, run, now, what));
+        let published = self.stands[stream.0 as usize].published.get(worker as usize);
+        run.samples.extend(worker_samples((stream, worker), now, &used, published.map(|p| p.batches())));
         run.workers.push(WorkerTotals {
             stream,
             worker,
-            user_ns: cpu_ns.0,
-            system_ns: cpu_ns.1,
+            user_ns: used.user_ns,
+            system_ns: used.system_ns,
             span_ns: if span_ns.0 == u64::MAX { (0, 0) } else { span_ns },
             counts: self.verbs[stream.0 as usize].iter().copied().zip(totals).collect(),
             ended: why,

@@ -11,26 +11,34 @@
 //! | `manners` | what some workers do besides: think, hold a latency, keep in step |
 //! | `log` | a line for each operation, without waiting |
 //! | `conduct` | the coordinating thread |
+//! | `host_sampler` | the disks' and processors' counters while a run goes on |
+//! | `permutation` | every number once, in random order, without a map |
+//! | `used` | what a worker used, as samples |
 //! | `sim` | a simulated device on a virtual clock |
 
 mod clock;
 mod conduct;
+mod host_sampler;
 mod log;
 mod manners;
 mod pace;
+mod permutation;
 mod recorder;
 mod seam;
 mod serial;
 pub mod sim;
 mod sys;
+mod used;
 mod worker;
 
 pub use clock::Clock;
 pub use conduct::*;
+pub use host_sampler::HostSampler;
 pub use log::{LogBlock, LogEntry, LogPen};
 pub use manners::{Flow, FlowShare, Hold, Manners};
 pub use pace::{Metronome, Pace, unit};
-pub use recorder::{Frame, Outbox, Published, Recorder, empty_interval};
+pub use permutation::Permutation;
+pub use recorder::{BATCH_CLASSES, Frame, Outbox, Published, Recorder, empty_interval};
 pub use seam::*;
 pub use serial::{Act, Serial, SerialParts, Trouble, run_serial};
 pub use worker::*;

@@ -1,5 +1,5 @@
 //! What some workers do besides keeping so many I/Os outstanding: pause, wait for room, hold a latency, keep in step
-//! with others. A worker without any of it pays one test a batch.
+//! with others. The loop of a worker without any of it is compiled by itself.
 
 use crate::{LogPen, Operation};
 use fathom_spec::{Nanos, Think};
@@ -25,6 +25,15 @@ pub struct Manners {
     pub last: Vec<Operation>,
     /// Where a line for each operation goes.
     pub log: Option<LogPen>,
+}
+
+impl Manners {
+    /// Is there nothing that only a mannered worker does?
+    pub fn is_plain(&self) -> bool {
+        let Manners { think, low, hold, flow, timed_submits, fatal: _, last, log } = self;
+        let waits = think.is_some() || low.is_some() || hold.is_some() || flow.is_some();
+        !waits && !timed_submits && last.is_empty() && log.is_none()
+    }
 }
 
 /// A latency to hold: the deepest queue that keeps `share` of the latencies under `target`.

@@ -12,6 +12,8 @@ pub enum Pace {
     Closed,
     /// By a metronome for each cell that has one.
     Open(Box<[Option<Metronome>; CELLS]>),
+    /// By one metronome for all cells: whatever comes next takes the next due time.
+    Joint(Box<Metronome>),
 }
 
 /// A timetable of one verb.
@@ -63,15 +65,19 @@ impl Pace {
         match self {
             Pace::Closed => now_ns,
             Pace::Open(cells) => cells[cell as usize].as_ref().map_or(now_ns, |m| m.next_ns as u64),
+            Pace::Joint(metronome) => metronome.next_ns as u64,
         }
     }
 
     /// Books one operation of a cell.
     #[inline(always)]
     pub fn take(&mut self, cell: u8, bytes: u32) {
-        if let Pace::Open(cells) = self
-            && let Some(metronome) = &mut cells[cell as usize]
-        {
+        let metronome = match self {
+            Pace::Closed => None,
+            Pace::Open(cells) => cells[cell as usize].as_mut(),
+            Pace::Joint(metronome) => Some(&mut **metronome),
+        };
+        if let Some(metronome) = metronome {
             let amount = if metronome.by_bytes { f64::from(bytes) } else { 1.0 };
             metronome.next_ns += metronome.gap_ns * amount * metronome.draw();
         }
@@ -79,14 +85,17 @@ impl Pace {
 
     /// Sets a new rate from the next operation on.
     pub fn set_rate(&mut self, per_second: f64) {
-        if let Pace::Open(cells) = self {
-            cells.iter_mut().flatten().for_each(|metronome| metronome.gap_ns = 1e9 / per_second);
-        }
+        let all = match self {
+            Pace::Closed => return,
+            Pace::Open(cells) => cells.as_mut_slice(),
+            Pace::Joint(metronome) => return metronome.gap_ns = 1e9 / per_second,
+        };
+        all.iter_mut().flatten().for_each(|metronome| metronome.gap_ns = 1e9 / per_second);
     }
 
     /// Is there a timetable, so that response and service times differ?
     pub fn is_open(&self) -> bool {
-        matches!(self, Pace::Open(_))
+        !matches!(self, Pace::Closed)
     }
 }
 
@@ -106,6 +115,19 @@ mod tests {
         };
         assert_eq!(run(), run());
         assert!((run() as f64 - 1e8).abs() < 1e6, "{}", run());
+    }
+
+    #[test]
+    fn a_joint_timetable_gives_its_times_to_whatever_comes_next() {
+        let mut pace = Pace::Joint(Box::new(Metronome::new(0, 1e9 / 10.0, false, None)));
+        let mut due = Vec::new();
+        for cell in [0, 1, 1, 3] {
+            due.push(pace.due(cell, 7));
+            pace.take(cell, 0);
+        }
+        pace.set_rate(1e9 / 5.0);
+        pace.take(2, 0);
+        assert_eq!((due, pace.due(0, 7), pace.is_open()), (vec![0, 10, 20, 30], 45, true));
     }
 
     #[test]

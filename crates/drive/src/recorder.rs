@@ -21,6 +21,19 @@ pub struct Published {
     pub outstanding: AtomicU64,
     /// When it last saw a completion, ns since the run's start.
     pub last_ns: AtomicU64,
+    batches: [[AtomicU64; BATCH_CLASSES.len()]; 2],
+}
+
+/// How many operations went in, or came back, at a time: none, up to 4, up to 8 ... up to 64, more.
+pub const BATCH_CLASSES: [&str; 7] = ["0", "4", "8", "16", "32", "64", "more"];
+
+/// The class of a number of operations.
+#[inline(always)]
+fn batch_class(operations: usize) -> usize {
+    match operations {
+        0 => 0,
+        _ => (usize::BITS - ((operations - 1) >> 2).leading_zeros() + 1).min(6) as usize,
+    }
 }
 
 impl Published {
@@ -33,6 +46,11 @@ impl Published {
             errors: self.errors[i].load(Relaxed),
             short: self.short[i].load(Relaxed),
         })
+    }
+
+    /// Submissions, and looks that found completions, by the number of operations; told when the worker has ended.
+    pub fn batches(&self) -> [[u64; BATCH_CLASSES.len()]; 2] {
+        std::array::from_fn(|kind| std::array::from_fn(|class| self.batches[kind][class].load(Relaxed)))
     }
 
     fn publish(&self, totals: &[Counts; CELLS]) {
@@ -102,6 +120,7 @@ pub struct Recorder {
     pub totals: [Counts; CELLS],
     outbox: Option<Outbox>,
     published: std::sync::Arc<Published>,
+    batches: [[u64; BATCH_CLASSES.len()]; 2],
 }
 
 impl Recorder {
@@ -121,6 +140,7 @@ impl Recorder {
             totals: Default::default(),
             outbox,
             published,
+            batches: Default::default(),
         };
         recorder.begin_interval(frame.began_ns);
         recorder
@@ -250,13 +270,34 @@ impl Recorder {
     pub fn submitted(&mut self, outstanding: usize, submitted: usize) {
         let class = (usize::BITS - outstanding.leading_zeros()).saturating_sub(1).min(16) as usize;
         self.interval.outstanding[class] += submitted as u64;
+        self.batches[0][batch_class(submitted)] += 1;
+    }
+
+    /// Notes how many operations came back together.
+    #[inline(always)]
+    pub fn took(&mut self, operations: usize) {
+        self.batches[1][batch_class(operations)] += 1;
     }
 
     /// Ends the record: publishes the last counts and answers the last interval.
     pub fn finish(mut self, now_ns: u64) -> (Interval, [Counts; CELLS]) {
         self.published.publish(&self.totals);
+        for (shared, mine) in self.published.batches.iter().flatten().zip(self.batches.iter().flatten()) {
+            shared.store(*mine, Relaxed);
+        }
         let end = now_ns.clamp(self.interval.start_ns, self.frame.to_ns.max(self.interval.start_ns));
         self.interval.length_ns = end - self.interval.start_ns;
         (*self.interval, self.totals)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn operations_at_a_time_are_classed_by_powers_of_two_from_four() {
+        let classes = [0, 1, 4, 5, 8, 9, 16, 17, 32, 33, 64, 65, 4096].map(batch_class);
+        assert_eq!(classes, [0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6]);
     }
 }

@@ -102,6 +102,7 @@ pub fn run_serial<S: Serial>(mut parts: SerialParts<'_, S>) -> Outcome {
         first_ns = first_ns.min(started);
         parts.published.outstanding.store(1, Relaxed);
         parts.recorder.submitted(1, 1);
+        parts.recorder.took(1);
         let answer = parts.work.perform();
         let ended = parts.clock.now();
         last_ns = ended;

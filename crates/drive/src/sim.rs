@@ -230,9 +230,9 @@ impl Queue for SimQueue {
 
 /// Drives workers until all are done. `seen` is told the moment and every worker's outstanding I/Os after each
 /// round, and answers the moment at which it wants to be called again at the latest.
-pub fn drive(
+pub fn drive<const MANNERED: bool>(
     world: &Rc<RefCell<World>>,
-    workers: &mut [Worker<'_, SimQueue>],
+    workers: &mut [Worker<'_, SimQueue, MANNERED>],
     mut seen: impl FnMut(u64, &[usize]) -> u64,
 ) {
     let mut live = vec![true; workers.len()];

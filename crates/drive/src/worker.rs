@@ -71,11 +71,12 @@ pub struct Parts<'a, Q: Queue> {
     /// Tells outstanding I/Os and the last completion.
     pub published: std::sync::Arc<crate::Published>,
     /// What it does besides.
-    pub manners: Manners,
+    pub manners: Box<Manners>,
 }
 
-/// One worker: one thread, its own queue, buffers and record.
-pub struct Worker<'a, Q: Queue> {
+/// One worker: one thread, its own queue, buffers and record. `MANNERED`: it may do more than the plain loop; the plain
+/// one is compiled by itself, so that what it does not do costs it nothing.
+pub struct Worker<'a, Q: Queue, const MANNERED: bool = false> {
     parts: Parts<'a, Q>,
     free: Vec<u32>,
     flight: Vec<(Operation, u64)>,
@@ -94,8 +95,6 @@ pub struct Worker<'a, Q: Queue> {
     now_ns: u64,
     restraint: Option<Box<Restraint>>,
     log: Option<LogPen>,
-    /// Does it do anything besides the plain loop? One test where most have nothing.
-    mannered: bool,
 }
 
 /// Faults of one kind: the first of them, and how many.
@@ -136,14 +135,13 @@ const FAULT_KINDS: usize = 64;
 const NOTHING: Operation =
     Operation { offset: 0, due_ns: 0, mark: 0, length: 0, target: 0, verb: fathom_spec::Verb::Read, cell: 0 };
 
-impl<'a, Q: Queue> Worker<'a, Q> {
+impl<'a, Q: Queue, const MANNERED: bool> Worker<'a, Q, MANNERED> {
     /// A worker that has done nothing yet.
     pub fn new(mut parts: Parts<'a, Q>) -> Self {
         let depth = parts.depth.max(1);
         let restraint = Restraint::of(&mut parts.manners);
         let log = parts.manners.log.take();
         Worker {
-            mannered: restraint.is_some() || log.is_some() || parts.manners.timed_submits,
             restraint,
             log,
             free: (0..depth as u32).rev().collect(),
@@ -176,7 +174,7 @@ impl<'a, Q: Queue> Worker<'a, Q> {
     }
 
     /// Takes what has come back, starts what may start, and says what to wait for.
-    #[inline]
+    #[inline(always)]
     pub fn step(&mut self) -> Step {
         self.done.clear();
         self.parts.queue.poll(&mut self.done);
@@ -191,7 +189,7 @@ impl<'a, Q: Queue> Worker<'a, Q> {
         self.batch.clear();
         if self.ended.is_none() {
             allowed.room = self.parts.batch.min(self.depth.saturating_sub(self.outstanding()));
-            if self.mannered {
+            if MANNERED {
                 allowed = self.restrained(now, allowed.room);
             }
             let fill = match allowed.room {
@@ -205,7 +203,7 @@ impl<'a, Q: Queue> Worker<'a, Q> {
             }
             allowed.until_ns = allowed.until_ns.min(self.parts.until_ns);
         }
-        if self.ended.is_some() && !self.parts.manners.last.is_empty() {
+        if MANNERED && self.ended.is_some() && !self.parts.manners.last.is_empty() {
             self.draw_last(now);
         }
         self.start(now);
@@ -289,7 +287,7 @@ impl<'a, Q: Queue> Worker<'a, Q> {
         self.parts.recorder.submitted(outstanding, self.batch.len());
         self.parts.published.outstanding.store(outstanding as u64, Relaxed);
         self.parts.queue.push(&self.tags, &self.batch);
-        if self.mannered {
+        if MANNERED {
             self.pushed(stamp);
         }
     }
@@ -316,6 +314,7 @@ impl<'a, Q: Queue> Worker<'a, Q> {
     fn account(&mut self, now: u64) {
         let counted = self.parts.recorder.counts_at(now);
         self.span_ns.1 = now;
+        self.parts.recorder.took(self.done.len());
         for i in 0..self.done.len() {
             let Completion { tag, result } = self.done[i];
             let (operation, submitted) = self.flight[tag as usize];
@@ -326,7 +325,7 @@ impl<'a, Q: Queue> Worker<'a, Q> {
             }
             self.check(&operation, tag, result);
         }
-        if self.mannered {
+        if MANNERED {
             self.tell(now);
         }
         if let Some(content) = &mut self.parts.content {
@@ -421,12 +420,12 @@ impl<'a, Q: Queue> Worker<'a, Q> {
 const LOOK_UP_NS: u64 = 20_000_000;
 
 /// Drives a worker on the calling thread until it is done.
-pub fn run<Q: Queue>(mut worker: Worker<'_, Q>) -> Outcome {
+pub fn run<Q: Queue, const MANNERED: bool>(mut worker: Worker<'_, Q, MANNERED>) -> Outcome {
     while let Step::Enter { at_least, until_ns } = worker.step() {
         let until_ns = match (at_least, worker.batch.is_empty()) {
             (0, false) if until_ns == u64::MAX => 0,
             (1.., _) if until_ns == u64::MAX => u64::MAX,
-            _ if worker.restraint.as_ref().is_some_and(|r| r.is_spinning(worker.now_ns)) => 0,
+            _ if MANNERED && worker.restraint.as_ref().is_some_and(|r| r.is_spinning(worker.now_ns)) => 0,
             _ => until_ns.min(worker.now_ns + LOOK_UP_NS),
         };
         worker.parts.queue.enter(at_least, until_ns);

@@ -42,7 +42,7 @@ fn worker<'a>(
         until_ns: u64::MAX,
         steering,
         published,
-        manners: Manners::default(),
+        manners: Box::default(),
     })
 }
 

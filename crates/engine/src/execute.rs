@@ -6,17 +6,17 @@ use crate::files::OpenTarget;
 use crate::guard::Permits;
 use crate::logs::Logs;
 use crate::queues::{self, Wanted};
-use crate::sampler::HostSampler;
 use crate::source::{self, Geometry};
 use crate::{Caught, Lent, copy, manners, open, simulated, tasks, verifying};
 use fathom_drive::{
-    Begin, Clock, Job, Manners, Metronome, Outcome, Pace, Parts, Perform, Queue, Recorder, Seat, Worker,
-    conduct, run,
+    Begin, Clock, HostSampler, Job, Manners, Metronome, Outcome, Pace, Parts, Perform, Queue, Recorder, Seat,
+    Worker, conduct, run,
 };
 use fathom_host::Roots;
 use fathom_record::{Control, Event, Execute, ExecuteError, Run};
 use fathom_spec::*;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
 
 /// Runs plans on this host.
 #[derive(Debug, Default)]
@@ -116,6 +116,8 @@ struct Task {
     shared: Option<source::Common>,
     recording: Option<source::Recording>,
     caught: Caught,
+    /// Its workers that still write; none verifies for good before all have written.
+    writing: Arc<AtomicU32>,
 }
 
 /// What a stream replays, if it replays.
@@ -181,6 +183,7 @@ impl Task {
         if let Some(recording) = &recording {
             blocks.sizes = Sizes::One(Bytes(recording.longest().max(1).into()));
         }
+        let workers = stream.workers;
         let verbs = source::cells(&stream, &blocks, recording.as_ref())?;
         let seed = plan.seed ^ (id as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
         let shared = match blocks.shared {
@@ -202,6 +205,7 @@ impl Task {
             shared,
             recording,
             caught: Caught::default(),
+            writing: Arc::new(AtomicU32::new(workers)),
         })
     }
 
@@ -224,7 +228,7 @@ impl Task {
         };
         match blocks.verify {
             None => make(),
-            Some(verify) => source::verified(&make, blocks, verify, verbs, &stream.stop),
+            Some(verify) => source::verified(&make, blocks, verify, verbs, &stream.stop, &self.writing),
         }
     }
 
@@ -298,7 +302,8 @@ impl WorkerMaker {
             0 => depth,
             submit => (submit as usize).min(depth),
         };
-        run(Worker::new(Parts {
+        let plain = self.manners.is_plain();
+        let parts = Parts {
             queue,
             source: self.source,
             pace: pace(&self.stream.arrival, &self.verbs, begin.at_ns, self.seed),
@@ -310,8 +315,9 @@ impl WorkerMaker {
             until_ns,
             steering: &seat.steering,
             published: seat.published.clone(),
-            manners: self.manners,
-        }))
+            manners: Box::new(self.manners),
+        };
+        if plain { run(Worker::<_, false>::new(parts)) } else { run(Worker::<_, true>::new(parts)) }
     }
 }
 

@@ -15,7 +15,6 @@
 //! | `content`, `verifying` | what bytes are written, and whether they are what is read |
 //! | `tasks` | what is done one act at a time: files, CPU time |
 //! | [`logs`] | a line for each operation |
-//! | `sampler` | other people's counters while a run goes on |
 
 pub mod caught;
 mod content;
@@ -29,7 +28,6 @@ mod manners;
 mod null;
 mod open;
 mod queues;
-mod sampler;
 mod simulated;
 mod source;
 mod sys;

@@ -53,7 +53,7 @@ pub fn execute(plan: &Plan, control: &mut dyn Control) -> Result<Run, ExecuteErr
             let frame = frame(plan, stream, 0);
             let interval = empty_interval(StreamId(id as u32), worker, &verbs, stream.keep, &frame);
             let depth = stream.depth.most() as usize;
-            crew.push(Worker::new(Parts {
+            crew.push(Worker::<_, true>::new(Parts {
                 queue: SimQueue::new(world.clone(), crew.len()),
                 source,
                 pace: execute::pace(&stream.arrival, &verbs, 0, seed.wrapping_add(u64::from(worker) * 7919)),
@@ -65,7 +65,7 @@ pub fn execute(plan: &Plan, control: &mut dyn Control) -> Result<Run, ExecuteErr
                 until_ns: stream.stop.time.map_or(u64::MAX, |time| time.0),
                 steering: &steering[id],
                 published: published.clone(),
-                manners: manners::of(plan, id, worker, blocks, &verbs, &flows, None),
+                manners: Box::new(manners::of(plan, id, worker, blocks, &verbs, &flows, None)),
             }));
             owners.push((StreamId(id as u32), worker, verbs.clone(), published));
         }

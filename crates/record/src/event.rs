@@ -75,6 +75,19 @@ pub enum Happening {
         /// How many.
         log_entries: u64,
     },
+    /// A database refused or failed a statement.
+    Statement {
+        /// In which stream.
+        stream: StreamId,
+        /// Doing what.
+        verb: Verb,
+        /// Which database; never with a password.
+        target: String,
+        /// What the database or its driver said.
+        message: String,
+        /// It was a deadlock or the like, and the operation was tried again; otherwise the session ended with it.
+        retried: bool,
+    },
     /// Somebody else used the disk.
     Foreign {
         /// Which disk.

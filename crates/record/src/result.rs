@@ -113,6 +113,30 @@ pub enum FigureName {
     ResponseTime,
     /// The share of the first throughput that a sustained load still had at its end.
     SustainedShare,
+    /// Blocks a second that sessions asked the database's cache for.
+    LogicalReads,
+    /// Blocks a second that were not in it, as the database counts them.
+    PhysicalReads,
+    /// Blocks a second that the database wrote.
+    PhysicalWrites,
+    /// Reads a second of the disks below a database's data.
+    DeviceReads,
+    /// Writes a second of the disks below a database's data and log.
+    DeviceWrites,
+    /// A database's log, in units of 2^20 bytes a second.
+    LogMbps,
+    /// The share of the table blocks asked for that the disk answered.
+    FromDisk,
+    /// Latency of SQL selects.
+    SelectLatency,
+    /// Latency of SQL updates, without their commits.
+    UpdateLatency,
+    /// Latency of SQL commits.
+    CommitLatency,
+    /// Latency of SQL scans.
+    ScanLatency,
+    /// What a database gets out of its disk, over what the disk can do at that latency.
+    OfTheDisk,
 }
 
 /// One figure with its error and unit, and how it came about.
@@ -248,6 +272,8 @@ pub enum CurveName {
     Mixed,
     /// Small random reads over an eighth of the working set.
     EighthReads,
+    /// Operations of a database over its sessions.
+    Sessions,
 }
 
 /// One point of a curve.

@@ -171,6 +171,18 @@ pub(crate) fn cards(record: &ResultRecord) -> Markup {
         (FigureName::SyncLatency, "mean of a sync or commit"),
         (FigureName::ResponseTime, "mean, from the intended start"),
         (FigureName::SustainedShare, "of the first throughput was left at the end"),
+        (FigureName::LogicalReads, "blocks that sessions asked for"),
+        (FigureName::PhysicalReads, "blocks that were not in the database's cache"),
+        (FigureName::PhysicalWrites, "blocks that the database wrote"),
+        (FigureName::DeviceReads, "reads of the disks below the data"),
+        (FigureName::DeviceWrites, "writes of the disks below data and log"),
+        (FigureName::LogMbps, "the database's log"),
+        (FigureName::FromDisk, "of the table blocks asked for"),
+        (FigureName::SelectLatency, "mean of a select"),
+        (FigureName::UpdateLatency, "mean of an update"),
+        (FigureName::CommitLatency, "mean of a commit"),
+        (FigureName::ScanLatency, "mean of a scan"),
+        (FigureName::OfTheDisk, "of what the disk can do at that latency"),
     ];
     html! {
         div class="cards" { @for (name, what) in &first { (card(record, *name, what, false)) } }
@@ -237,23 +249,25 @@ fn limit_line(limit: Option<LatencyLimit>, of_mean: bool) -> Option<(f64, String
 
 /// The main curve: throughput, mean latency and percentiles over outstanding I/Os.
 fn over_load(record: &ResultRecord) -> Markup {
-    let wanted = [CurveName::SmallReads, CurveName::Mixed];
+    let wanted = [CurveName::SmallReads, CurveName::Mixed, CurveName::Sessions];
     let Some(curve) = record.curves.iter().find(|c| wanted.contains(&c.name) && !c.points.is_empty()) else {
         return html! {};
     };
-    let load = words::figure(record, FigureName::MaxIops).and_then(|f| f.load);
+    let sessions = curve.name == CurveName::Sessions;
+    let best = if sessions { FigureName::Iops } else { FigureName::MaxIops };
+    let load = words::figure(record, best).and_then(|f| f.load);
     let limit = words::limit(record);
     let base = |id, title: &str, value_title: &str, series| LineChart {
         id,
         title: title.to_owned(),
-        load_title: "outstanding I/Os (log scale)".into(),
+        load_title: if sessions { "sessions (log scale)" } else { "outstanding I/Os (log scale)" }.into(),
         value_title: value_title.to_owned(),
         label: number::time,
         logarithmic: false,
         series,
         limit: None,
         knee: chart::knee(curve),
-        chosen: chart::chosen(load, "max_iops"),
+        chosen: chart::chosen(load, if sessions { "best" } else { "max_iops" }),
     };
     let iops = LineChart {
         label: number::short,

@@ -8,6 +8,7 @@
 //! |---|---|
 //! | [`text`] | a calibration for the terminal: what a DBA reads in ten seconds |
 //! | [`load`] | one load (`run`) and `ping` for the terminal |
+//! | [`sessions`] | runs of database sessions for the terminal |
 //! | [`history`] | the list of runs, the status line, the plan of a dry run |
 //! | [`json`] | the record as JSON, and its description for people |
 //! | [`csv`] | curves and time series with units in the header |
@@ -31,6 +32,7 @@ pub mod matrix;
 pub mod number;
 pub mod plot;
 pub mod record_doc;
+pub mod sessions;
 pub mod svg;
 pub mod terminal;
 pub mod text;

@@ -118,6 +118,18 @@ pub fn figure_name(name: FigureName) -> &'static str {
         FigureName::SyncLatency => "Sync latency",
         FigureName::ResponseTime => "Response time",
         FigureName::SustainedShare => "Sustained share",
+        FigureName::LogicalReads => "Logical reads",
+        FigureName::PhysicalReads => "Physical reads",
+        FigureName::PhysicalWrites => "Physical writes",
+        FigureName::DeviceReads => "Device reads",
+        FigureName::DeviceWrites => "Device writes",
+        FigureName::LogMbps => "Log written",
+        FigureName::FromDisk => "From the disk",
+        FigureName::SelectLatency => "Select latency",
+        FigureName::UpdateLatency => "Update latency",
+        FigureName::CommitLatency => "Commit latency",
+        FigureName::ScanLatency => "Scan latency",
+        FigureName::OfTheDisk => "Of the disk",
     }
 }
 
@@ -132,6 +144,7 @@ pub fn curve_name(name: CurveName) -> &'static str {
         CurveName::SequentialWrites => "large sequential writes",
         CurveName::Mixed => "mixed reads and writes",
         CurveName::EighthReads => "small random reads over an eighth",
+        CurveName::Sessions => "operations over sessions",
     }
 }
 

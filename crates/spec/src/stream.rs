@@ -123,21 +123,84 @@ pub enum Entry {
     Directory,
 }
 
-/// Work of a SQL session in SLOB's terms.
+/// Work of SQL sessions on schemas whose tables have one row per block. A run of rows whose keys follow each other lies in
+/// as many blocks at random places.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Session {
-    /// Schemas over which the sessions are spread.
+    /// Which database, among the plan's targets.
+    pub target: TargetId,
+    /// Schemas over which the workers are spread: worker w uses schema w mod `schemas`, counted from 0.
     pub schemas: u32,
     /// Rows, one a block, of each schema.
     pub blocks: u64,
     /// Blocks that one select touches.
     pub work_unit: u32,
-    /// Blocks that one update touches.
+    /// Blocks that one update touches; each update is committed.
     pub update_unit: u32,
-    /// Share of updates, percent.
+    /// Share of updates among all operations, percent, kept exactly in each hundred.
     pub update_percent: f64,
-    /// Share of scans, percent.
+    /// Share of scans of the scan table among what is no update, percent, kept exactly in each hundred of them.
     pub scan_percent: f64,
+    /// How much log an update makes.
+    pub redo: Redo,
+    /// A part of each schema that is used more than the rest.
+    pub hotspot: Option<Hotspot>,
+    /// Every so many operations of a session, one goes to the first schema; 0: never.
+    pub hot_schema_every: u32,
+    /// A pause of random length.
+    pub think: Option<RandomThink>,
+}
+
+impl Session {
+    /// Selects of one random block each.
+    pub fn selects(target: TargetId, schemas: u32, blocks: u64) -> Self {
+        Session {
+            target,
+            schemas,
+            blocks,
+            work_unit: 1,
+            update_unit: 1,
+            update_percent: 0.0,
+            scan_percent: 0.0,
+            redo: Redo::Light,
+            hotspot: None,
+            hot_schema_every: 0,
+            think: None,
+        }
+    }
+}
+
+/// How much an update changes of a row, and so how much log it makes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Redo {
+    /// A number.
+    #[default]
+    Light,
+    /// The whole row.
+    Heavy,
+}
+
+/// A part of the blocks that is used more than the rest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Hotspot {
+    /// Blocks before it.
+    pub offset: u64,
+    /// Its blocks.
+    pub blocks: u64,
+    /// Every so many operations of a session, one falls into it.
+    pub every: u32,
+}
+
+/// A pause whose length is drawn evenly between two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RandomThink {
+    /// At least.
+    pub least: Nanos,
+    /// At most.
+    pub most: Nanos,
+    /// Before an operation whose key is a multiple of this.
+    pub every: u32,
 }
 
 /// When the next operation may start.

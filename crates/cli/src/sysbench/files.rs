@@ -77,14 +77,15 @@ pub fn prepare(options: &Options, engine: &mut Engine) -> u8 {
     }
     engine.permits = permits(options);
     let interrupt = crate::surroundings::Interrupt::watch();
-    let mut making = Making { options, present: &present, files: &files, next: 0, interrupt: &interrupt };
+    let mut making =
+        Making { options, present: &present, files: &files, next: 0, failed: false, interrupt: &interrupt };
     if files.is_empty() {
         making.tell_up_to(options.files);
         voice.notice(|out| report::prepared(0, 0.0, out));
         return 0;
     }
     let run = match engine.execute(&plan, &mut making) {
-        Err(error) => return refuse(voice, &error.to_string()),
+        Err(error) => return not_opened(voice, &error.to_string()),
         Ok(run) => run,
     };
     if let Some(status) = failed(voice, &run) {
@@ -100,6 +101,19 @@ pub fn prepare(options: &Options, engine: &mut Engine) -> u8 {
     let bytes: u64 = written.filter(|(verb, _)| *verb == Verb::Write).map(|(_, counts)| counts.bytes).sum();
     voice.notice(|out| report::prepared(bytes, run.length_ns as f64 / 1e9, out));
     0
+}
+
+/// A file that cannot be made: in sysbench's words where the system refused it.
+fn not_opened(voice: Voice, error: &str) -> u8 {
+    let number = error.split_once("(os error ").and_then(|(_, rest)| rest.split_once(')'));
+    match number.and_then(|(number, _)| number.parse().ok()) {
+        Some(errno) if error.starts_with("cannot open ") => {
+            let words = in_words(&std::io::Error::from_raw_os_error(errno));
+            voice.fatal(&format!("Can't open file errno = {errno} ({words})"));
+            1
+        }
+        _ => refuse(voice, error),
+    }
 }
 
 fn failed(voice: Voice, run: &Run) -> Option<u8> {
@@ -132,6 +146,8 @@ struct Making<'a> {
     present: &'a [Present],
     files: &'a [u32],
     next: u32,
+    /// Files after one that could not be written are not told.
+    failed: bool,
     interrupt: &'a crate::surroundings::Interrupt,
 }
 
@@ -152,7 +168,9 @@ impl Making<'_> {
 
 impl Control for Making<'_> {
     fn event(&mut self, event: &Event) {
+        self.failed |= matches!(event.what, Happening::Fault { .. });
         if let Happening::Started(stream) = event.what
+            && !self.failed
             && let Some(file) = self.files.get(stream.0 as usize)
         {
             self.tell_up_to(file + 1);

@@ -155,7 +155,7 @@ impl Control for Live<'_> {
         {
             self.moment(self.next_s);
             self.delivered = 0;
-            self.next_s += self.step_s;
+            self.next_s = self.next_s.saturating_add(self.step_s);
         }
         if self.shuts_down(now_ns) {
             return Steer::Stop(Vec::new(), Why::Told);

@@ -221,6 +221,20 @@ fn an_interrupt_tells_what_was_copied_and_ends_the_program_by_the_signal() {
 }
 
 #[test]
+fn a_reader_that_has_gone_ends_it_by_the_signal_without_a_word() {
+    use std::os::unix::process::ExitStatusExt;
+    let place = Place::new();
+    let mut command = dd(&place, "if=/dev/zero bs=64k");
+    let (reader, writer) = std::io::pipe().expect("a pipe");
+    drop(reader);
+    command.stdout(writer).stderr(Stdio::piped());
+    let child = command.spawn().expect("it starts");
+    drop(command);
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!((output.status.signal(), String::from_utf8_lossy(&output.stderr).as_ref()), (Some(13), ""));
+}
+
+#[test]
 fn notes_are_silent_unless_asked_for_and_kept_with_the_run() {
     let place = Place::new();
     let said = crate::place::say(dd(&place, "if=/dev/zero of=f bs=4k count=100")).ends(0);

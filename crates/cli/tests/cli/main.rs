@@ -7,13 +7,18 @@ mod dd;
 mod disks;
 mod dt;
 mod faults;
+mod fio;
+mod fio_report;
 mod guard;
 mod input;
+mod iozone;
 mod orion;
 mod output;
 mod place;
 mod second;
 mod signals;
 mod simulated;
+#[cfg(feature = "databases")]
+mod slob;
 mod stores;
 mod sysbench;

@@ -107,7 +107,8 @@ impl Default for Options {
 impl Options {
     /// Bytes of the bulk tests on a machine with so much memory, MiB.
     pub fn size_on(&self, memory_mib: u64) -> u64 {
-        self.size.unwrap_or(2 * self.memory_mib.filter(|mib| *mib > 0).unwrap_or(memory_mib) << 20)
+        let memory_mib = self.memory_mib.filter(|mib| *mib > 0).unwrap_or(memory_mib);
+        self.size.unwrap_or(memory_mib << 21)
     }
 
     /// bonnie++'s guard: a file that the page cache could hold is refused, in its words.

@@ -95,7 +95,7 @@ pub fn elapsed(ns: u64) -> String {
 pub fn latency(ns: u64) -> String {
     match ns {
         ..1_000_000 => format!("{}us", ns / 1000),
-        ..1_000_000_000 => format!("{:.2}ms", ns as f64 / 1e6),
+        1_000_000..1_000_000_000 => format!("{:.2}ms", ns as f64 / 1e6),
         _ => format!("{:.2}s", ns as f64 / 1e9),
     }
 }

@@ -439,7 +439,7 @@ fn unknown(found: &str) -> OptionError {
 }
 
 /// How many letters must be changed, added or left out (Levenshtein).
-fn distance(a: &str, b: &str) -> usize {
+pub(crate) fn distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();
     for (i, x) in a.chars().enumerate() {

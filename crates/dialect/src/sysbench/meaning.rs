@@ -168,7 +168,7 @@ pub fn general(typed: &Typed, time_s: u64) -> Result<General, Fatal> {
             let Ok(number) = number.parse::<u64>() else {
                 return fatal(format!("Invalid value for --forced-shutdown: '{text}'"));
             };
-            Some(if percent { time_s * number / 100 } else { number })
+            Some(if percent { time_s.saturating_mul(number) / 100 } else { number })
         }
     };
     let kind = typed.text("rand_type");
@@ -320,7 +320,7 @@ impl Options {
     /// Bytes of one request.
     pub fn request_size(&self) -> u64 {
         let random = self.mode.is_some_and(Mode::is_random);
-        if random { self.block_size } else { self.block_size * self.merged.max(1) }
+        if random { self.block_size } else { self.block_size.saturating_mul(self.merged.max(1)) }
     }
 
     /// Bytes of all files.
@@ -336,7 +336,7 @@ impl Options {
     /// Seconds after the start at which a forced shutdown comes.
     pub fn shutdown_s(&self) -> Option<u64> {
         match self.grace {
-            Grace::Seconds(grace) => Some(self.time_s + grace),
+            Grace::Seconds(grace) => Some(self.time_s.saturating_add(grace)),
             Grace::Off => None,
         }
     }

@@ -18,7 +18,8 @@ pub fn prepare(options: &Options, present: &[Present], seed: u64) -> (Plan, Vec<
             continue;
         }
         let space = plan.add_target(target(options, number as u32, Access::Write, Some(Bytes(0))));
-        let left = (options.file_size - there).div_ceil(options.block_size) * options.block_size;
+        let left =
+            (options.file_size - there).div_ceil(options.block_size).saturating_mul(options.block_size);
         let blocks = Blocks {
             pattern: Pattern::Sequential(Begin::Append),
             mix: Mix::Only(Verb::Write),
@@ -146,13 +147,19 @@ pub fn run(options: &Options, mode: Mode, seed: u32, log: Option<&str>) -> Plan 
     plan
 }
 
-/// Seconds between moments at which something may be told: the largest that divides them all.
+/// No interval is longer, seconds: a worker keeps counters for each slot of it.
+const LONGEST_S: u64 = 60;
+
+/// Seconds between moments at which something may be told: the largest not too long that divides them all.
 pub fn step_s(options: &Options) -> u64 {
     let mut divisor = u64::try_from(options.report_interval).unwrap_or(0);
     for checkpoint in &options.checkpoints {
         divisor = greatest_common_divisor(*checkpoint, divisor);
     }
-    if divisor == 0 { 1 } else { divisor }
+    match divisor {
+        0 => 1,
+        all => (1..=LONGEST_S.min(all)).rev().find(|step| all.is_multiple_of(*step)).unwrap_or(1),
+    }
 }
 
 fn greatest_common_divisor(a: u64, b: u64) -> u64 {

@@ -38,7 +38,7 @@ pub fn opening(options: &Options, mode: Mode, out: &mut impl Write) -> io::Resul
     writeln!(out, "{} total file size", size(options.total_size()))?;
     writeln!(out, "Block size {}", size(options.block_size))?;
     if options.merged > 0 {
-        let merged = size(options.block_size * options.merged);
+        let merged = size(options.block_size.saturating_mul(options.merged));
         writeln!(out, "Merging requests up to {merged} for sequential IO.")?;
     }
     if mode.is_random() {

@@ -29,8 +29,37 @@ pub fn counter_is_steady() -> bool {
     false
 }
 
-/// CPU time of the calling thread in user mode and in the kernel, ns.
-pub fn thread_cpu_ns() -> (u64, u64) {
+/// What the calling thread has used so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// CPU time in user mode, ns.
+    pub user_ns: u64,
+    /// CPU time in the kernel, ns.
+    pub system_ns: u64,
+    /// Context switches, voluntary and not.
+    pub context_switches: u64,
+    /// Page faults that needed I/O.
+    pub major_faults: u64,
+    /// Page faults that did not.
+    pub minor_faults: u64,
+}
+
+impl Usage {
+    /// What was used since an earlier look.
+    pub fn since(self, earlier: Usage) -> Usage {
+        let Usage { user_ns, system_ns, context_switches, major_faults, minor_faults } = earlier;
+        Usage {
+            user_ns: self.user_ns.saturating_sub(user_ns),
+            system_ns: self.system_ns.saturating_sub(system_ns),
+            context_switches: self.context_switches.saturating_sub(context_switches),
+            major_faults: self.major_faults.saturating_sub(major_faults),
+            minor_faults: self.minor_faults.saturating_sub(minor_faults),
+        }
+    }
+}
+
+/// What the calling thread has used so far.
+pub fn thread_usage() -> Usage {
     let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
     // SAFETY: the pointer is to a live `rusage` of the right size, which the kernel fills; zeroes are a valid one.
     let usage = unsafe {
@@ -38,5 +67,11 @@ pub fn thread_cpu_ns() -> (u64, u64) {
         usage.assume_init()
     };
     let ns = |t: libc::timeval| t.tv_sec as u64 * 1_000_000_000 + t.tv_usec as u64 * 1_000;
-    (ns(usage.ru_utime), ns(usage.ru_stime))
+    Usage {
+        user_ns: ns(usage.ru_utime),
+        system_ns: ns(usage.ru_stime),
+        context_switches: (usage.ru_nvcsw + usage.ru_nivcsw) as u64,
+        major_faults: usage.ru_majflt as u64,
+        minor_faults: usage.ru_minflt as u64,
+    }
 }

@@ -5,7 +5,6 @@ mod generators;
 mod map;
 mod mixed;
 mod order;
-mod permutation;
 mod picked;
 mod place;
 mod series;
@@ -24,6 +23,7 @@ use fathom_spec::{
 };
 pub use place::Geometry;
 pub use series::Series;
+use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, Mutex};
 pub use trace::Recording;
 pub(crate) use verify::{CHECK, OURS, number};
@@ -240,20 +240,22 @@ fn generated(
 }
 
 /// The source of a worker that verifies: `make` builds the same plain source each time. `stop`'s time is how long it
-/// writes.
+/// writes, `among` counts the workers that still write.
 pub fn verified(
     make: &dyn Fn() -> Result<Box<dyn Source>, ExecuteError>,
     blocks: &Blocks,
     plan: Verify,
     verbs: &[Verb],
     stop: &Stop,
+    among: &Arc<AtomicU32>,
 ) -> Result<Box<dyn Source>, ExecuteError> {
     let read_cell = verbs.iter().position(|verb| *verb == Verb::Read).unwrap_or(0) as u8;
     if plan.only || !writes(&blocks.mix) {
         return Ok(Box::new(verify::Checking::new(make()?, read_cell)));
     }
     let time_ns = stop.time.map(|time| time.0);
-    Ok(Box::new(verify::Verifying::new((make()?, make()?), plan, read_cell, time_ns)))
+    let among = verify::Writer::of(among.clone());
+    Ok(Box::new(verify::Verifying::new((make()?, make()?), plan, read_cell, time_ns, among)))
 }
 
 /// Does a mix write?

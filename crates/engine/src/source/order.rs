@@ -2,11 +2,11 @@
 
 use super::generators::{Lfsr, Tausworthe};
 use super::map::Map;
-use super::permutation::Permutation;
 use super::place::Grid;
 use super::refuse;
 use super::skewed::Skew;
 use super::uniform::below;
+use fathom_drive::Permutation;
 use fathom_record::ExecuteError;
 use fathom_spec::{Begin, Pattern};
 use rand_xoshiro::Xoshiro256Plus;

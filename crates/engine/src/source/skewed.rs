@@ -1,9 +1,9 @@
 //! Distributions in which some blocks come more often than others. Ranks (the most frequent is 0) are spread over
 //! the region by a permutation, so that what is hot does not lie together; zones and the bell lie where they are.
 
-use super::permutation::Permutation;
 use super::refuse;
 use super::uniform::below;
+use fathom_drive::Permutation;
 use fathom_drive::unit;
 use fathom_record::ExecuteError;
 use fathom_spec::Pattern;

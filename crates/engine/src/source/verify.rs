@@ -6,6 +6,8 @@
 use super::apart::{Gate, Range};
 use fathom_drive::{Fill, Operation, Pace, Source};
 use fathom_spec::{Verb, Verify};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// In an operation's mark: what it reads is to be checked.
 pub(crate) const CHECK: u64 = 1 << 63;
@@ -64,6 +66,41 @@ enum Phase {
 /// Failed writes that are remembered; after more of them the run has other worries.
 const FAILED_MOST: usize = 1024;
 
+/// How long a worker that has written everything waits before it looks again whether the others have.
+const LOOK_AGAIN_NS: u64 = 2_000_000;
+
+/// One of several workers that write the same bytes. None reads for good before all have written: of a block that is just
+/// being written a reader may see a part.
+#[derive(Debug)]
+pub(crate) struct Writer {
+    still: Arc<AtomicU32>,
+    writes: bool,
+}
+
+impl Writer {
+    /// One of so many that share this count.
+    pub(crate) fn of(still: Arc<AtomicU32>) -> Self {
+        Writer { still, writes: true }
+    }
+
+    fn has_written(&mut self) {
+        if std::mem::take(&mut self.writes) {
+            self.still.fetch_sub(1, Ordering::AcqRel);
+        }
+    }
+
+    fn all_have_written(&self) -> bool {
+        self.still.load(Ordering::Acquire) == 0
+    }
+}
+
+/// A worker that was stopped writes no more either.
+impl Drop for Writer {
+    fn drop(&mut self) {
+        self.has_written();
+    }
+}
+
 /// Writes and reads again.
 pub(crate) struct Verifying {
     writer: Box<dyn Source>,
@@ -83,6 +120,7 @@ pub(crate) struct Verifying {
     dry: bool,
     /// Nobody knows what stands here.
     failed: Vec<Range>,
+    among: Writer,
 }
 
 impl Verifying {
@@ -92,6 +130,7 @@ impl Verifying {
         plan: Verify,
         read_cell: u8,
         time_ns: Option<u64>,
+        among: Writer,
     ) -> Self {
         let left = plan.backlog.map_or(u64::MAX, |(after, _)| after.max(1));
         Verifying {
@@ -108,6 +147,7 @@ impl Verifying {
             drawn: Vec::new(),
             dry: false,
             failed: Vec::new(),
+            among,
         }
     }
 
@@ -198,6 +238,12 @@ impl Source for Verifying {
             if room == 0 {
                 return Fill::Some;
             }
+            if self.phase == Phase::Last {
+                self.among.has_written();
+                if !self.among.all_have_written() {
+                    return Fill::Wait(now_ns.saturating_add(LOOK_AGAIN_NS));
+                }
+            }
             let fill = match self.phase {
                 Phase::Writing { left } if self.dry || left == 0 => Fill::Done,
                 Phase::Writing { .. } => self.draw_writes(now_ns, room, pace),
@@ -246,6 +292,32 @@ mod tests {
     const PLAN: Verify =
         Verify { backlog: None, checkers: 0, then_read_pass: true, only: false, fatal: false };
 
+    fn alone() -> Writer {
+        Writer::of(Arc::new(AtomicU32::new(1)))
+    }
+
+    #[test]
+    fn a_worker_reads_for_good_only_when_all_have_written() {
+        let still = Arc::new(AtomicU32::new(2));
+        let sources =
+            || (writes(Pattern::Uniform { once: false }, 4), writes(Pattern::Uniform { once: false }, 4));
+        let mut first = Verifying::new(sources(), PLAN, 0, None, Writer::of(still.clone()));
+        let second = Verifying::new(sources(), PLAN, 0, None, Writer::of(still));
+        let (mut out, mut fill) = (Vec::new(), Fill::Some);
+        for _ in 0..20 {
+            let from = out.len();
+            fill = first.fill(7, 8, &mut Pace::Closed, &mut out);
+            let done: Vec<_> = out[from..].iter().map(|o: &Operation| (*o, o.length as i32)).collect();
+            first.completed(&done);
+        }
+        assert_eq!(fill, Fill::Wait(7 + LOOK_AGAIN_NS));
+        assert!(out.iter().all(|operation| operation.mark & CHECK == 0));
+        drop(second);
+        out.clear();
+        first.fill(7, 8, &mut Pace::Closed, &mut out);
+        assert!(!out.is_empty() && out.iter().all(|operation| operation.mark & CHECK != 0));
+    }
+
     fn writes(pattern: Pattern, operations: u64) -> Box<dyn Source> {
         let mut blocks = Blocks { pattern, ..Blocks::random_reads(SpaceId(0), Bytes(4096)) };
         blocks.mix = Mix::Random { read_percent: 30 };
@@ -282,7 +354,7 @@ mod tests {
 
     fn verifying(plan: Verify) -> Verifying {
         let pattern = || Pattern::Uniform { once: false };
-        Verifying::new((writes(pattern(), 500), writes(pattern(), 500)), plan, 0, None)
+        Verifying::new((writes(pattern(), 500), writes(pattern(), 500)), plan, 0, None, alone())
     }
 
     #[test]
@@ -324,7 +396,7 @@ mod tests {
     fn writing_ends_with_its_time_and_is_still_read() {
         let pattern = || Pattern::Sequential(Begin::First);
         let sources = (writes(pattern(), 500), writes(pattern(), 500));
-        let mut source = Verifying::new(sources, PLAN, 0, Some(100));
+        let mut source = Verifying::new(sources, PLAN, 0, Some(100), alone());
         let all = play(&mut source, 1, |_| false);
         let read = all.iter().filter(|op| op.mark & CHECK != 0).count();
         let written = all.iter().filter(|op| is_write(op)).count();

@@ -1,6 +1,6 @@
 //! Reads the disks' and the processors' counters while a run goes on, raw, into the record.
 
-use fathom_drive::Sampler;
+use crate::Sampler;
 use fathom_host::{DeviceNumber, Roots, counters};
 use fathom_record::Sample;
 

@@ -5,7 +5,8 @@ use rand_xoshiro::rand_core::{RngCore, SeedableRng};
 
 /// A Feistel network over the next power of four, walked until it falls inside: every number below `count` comes
 /// once (Luby and Rackoff 1988; cycle walking: Black and Rogaway 2002).
-pub(crate) struct Permutation {
+#[derive(Clone, Debug)]
+pub struct Permutation {
     count: u64,
     half_bits: u32,
     keys: [u64; 4],
@@ -15,7 +16,8 @@ pub(crate) struct Permutation {
 }
 
 impl Permutation {
-    pub(crate) fn new(count: u64, seed: u64) -> Self {
+    /// Numbers from 0 to `count` - 1, in an order that the seed decides.
+    pub fn new(count: u64, seed: u64) -> Self {
         let bits = 64 - count.max(2).saturating_sub(1).leading_zeros();
         let mut permutation =
             Permutation { count, half_bits: bits.div_ceil(2).max(1), keys: [0; 4], next: 0, pass: 0, seed };
@@ -40,7 +42,9 @@ impl Permutation {
         left << self.half_bits | right
     }
 
-    pub(crate) fn next(&mut self) -> u64 {
+    /// The next number; after a whole pass another order begins.
+    #[allow(clippy::should_implement_trait)] // It never ends.
+    pub fn next(&mut self) -> u64 {
         if self.next == self.count {
             self.pass += 1;
             self.turn();
@@ -51,7 +55,7 @@ impl Permutation {
     }
 
     /// The number at a place of the present pass.
-    pub(crate) fn at(&self, place: u64) -> u64 {
+    pub fn at(&self, place: u64) -> u64 {
         let mut number = self.scramble(place);
         while number >= self.count {
             number = self.scramble(number);

@@ -1,0 +1,226 @@
+//! `fathom fio`, and the program called through a link named `fio`: fio's job files in, fio's reports out.
+
+mod asked;
+mod ground;
+mod kept;
+mod scheduler;
+
+use crate::Context;
+use crate::surroundings::{self, Interrupt};
+use crate::watch::{Progress, Watch};
+use anyhow::{Result, bail};
+use asked::Asked;
+use fathom_dialect::fio::report::{Moment, Report, ReportJob, disks, log_name, logs, normal};
+use fathom_dialect::fio::{self, Job, Planned};
+use fathom_engine::Engine;
+use fathom_host::Roots;
+use fathom_record::*;
+use fathom_spec::{Nanos, Plan};
+use std::fs::File;
+use std::io::Write;
+
+/// fio's exit status when a signal ended it.
+const BY_SIGNAL: u8 = 128;
+
+/// Runs the command on the words after its name and answers fio's exit status.
+pub fn run(words: &[String], context: &Context, engine: &mut Engine) -> u8 {
+    match asked::read(words) {
+        Ok(Asked::Answered(status)) => status,
+        Ok(Asked::Jobs { general, jobs, global }) => {
+            let mut session = Session { general, jobs, global, began: fathom_drive::Clock::start() };
+            match session.run(context, engine) {
+                Ok(status) => status,
+                Err(error) if crate::broken_pipe(&error) => 0,
+                Err(error) => {
+                    let text = error.to_string().replace("say --write-consent ", "set FATHOM_WRITE_CONSENT=");
+                    let text = text.replace("--write-consent", "FATHOM_WRITE_CONSENT");
+                    match text.starts_with("error: ") {
+                        true => eprintln!("{text}"),
+                        false => eprintln!("fio: {text}"),
+                    }
+                    1
+                }
+            }
+        }
+        Err(text) => {
+            eprintln!("{text}");
+            1
+        }
+    }
+}
+
+/// What is run.
+struct Session {
+    general: Box<fio::General>,
+    jobs: Vec<Job>,
+    global: Option<Vec<(String, String)>>,
+    began: fathom_drive::Clock,
+}
+
+impl Session {
+    fn run(&mut self, context: &Context, engine: &mut Engine) -> Result<u8> {
+        let mut out: Box<dyn Write> = match &self.general.output {
+            None => Box::new(std::io::stdout()),
+            Some(path) => Box::new(File::create(path).map_err(|error| {
+                anyhow::anyhow!("cannot write {path}: {error}\nhint: --output names a file that may be made")
+            })?),
+        };
+        let (roots, interrupt) = (Roots::default(), Interrupt::watch());
+        let facts = fio::Facts { look: &ground::look, chance: self.began_at() };
+        let planned =
+            fio::plan(&self.jobs, &facts).map_err(|trouble| anyhow::anyhow!("{}", trouble.render()))?;
+        let reports = fio::reported(&self.jobs, &planned, std::process::id());
+        let normal_wanted = self.general.reports().contains(&fio::Format::Normal);
+        if normal_wanted {
+            normal::opening(&reports, &mut out)?;
+        }
+        if surroundings::speaks_notes() {
+            planned.notes.iter().for_each(|note| eprintln!("note: {note}"));
+        }
+        if self.general.warnings_fatal
+            && let Some(note) = planned.notes.first()
+        {
+            bail!("{note}\nhint: --warnings-fatal makes this an error");
+        }
+        ground::permit(&planned, engine);
+        let mut laid_out = Vec::new();
+        let mut say = |name: &str, files: u64, bytes: u64| -> Result<()> {
+            if normal_wanted {
+                normal::laying_out(name, files, bytes, &mut out)?;
+            }
+            Ok(())
+        };
+        ground::lay_out(&self.jobs, &planned, engine, &interrupt, (&mut laid_out, &mut say))?;
+        if self.jobs.iter().all(|job| job.files.create_only) {
+            writeln!(out, "\n")?;
+            return Ok(if interrupt.raised() { BY_SIGNAL } else { 0 });
+        }
+        let _schedulers = scheduler::set(&self.jobs, &planned, &roots)?;
+        ground::warm(&self.jobs, &planned)?;
+        let mut kept = kept::Kept::begin(context, &planned, &roots, engine)?;
+        let outcome = self.execute(&planned, engine, context, &interrupt);
+        let removed = ground::unlink(&self.jobs, &planned);
+        let run = match outcome {
+            Ok(run) => run,
+            Err(error) => {
+                kept.abandon();
+                return Err(error);
+            }
+        };
+        kept.conclude(run, interrupt.raised());
+        let status = self.tell(&planned, &reports, &kept, &mut out)?;
+        removed?;
+        Ok(if interrupt.raised() { BY_SIGNAL } else { status })
+    }
+
+    /// A number that differs from run to run.
+    fn began_at(&self) -> u64 {
+        surroundings::moment().0 ^ u64::from(std::process::id()) << 40
+    }
+
+    fn execute(
+        &self,
+        planned: &Planned,
+        engine: &mut Engine,
+        context: &Context,
+        interrupt: &Interrupt,
+    ) -> Result<Run> {
+        let drawn = match self.general.eta {
+            fio::Eta::Always => true,
+            fio::Eta::Auto => context.progress && self.general.output.is_none(),
+            fio::Eta::Never => false,
+        };
+        let progress = Progress::new(drawn);
+        let mut cold = ground::Cold::new(&self.jobs, planned);
+        let length = longest(&planned.plan);
+        let mut watch = Watch::new(&mut cold, &progress, interrupt, "fio".to_owned(), length);
+        let outcome = engine.execute(&planned.plan, &mut watch);
+        progress.clear();
+        outcome.map_err(|error| anyhow::anyhow!("{error}"))
+    }
+
+    /// The reports, the logs, and the exit status.
+    fn tell(
+        &self,
+        planned: &Planned,
+        jobs: &[ReportJob],
+        kept: &kept::Kept,
+        out: &mut Box<dyn Write>,
+    ) -> Result<u8> {
+        let Some(run) = kept.record.runs.last() else { return Ok(1) };
+        let (unix_ms, time) = surroundings::moment();
+        let elapsed_seconds = self.began.now().div_ceil(1_000_000_000);
+        let shown = if self.jobs.iter().any(|job| job.report.disk_util) { disks(run) } else { Vec::new() };
+        let global = self.global.clone().unwrap_or_default();
+        let moment = Moment { unix_ms, time, elapsed_seconds };
+        let extras = kept.extras();
+        let report = Report {
+            run,
+            jobs,
+            moment: &moment,
+            global: &global,
+            disks: &shown,
+            extras: self.general.extras.then_some(&extras),
+        };
+        let terse = if self.general.terse_version == 0 { 3 } else { self.general.terse_version as u8 };
+        let formats: Vec<fio::report::Format> =
+            self.general.reports().iter().map(|f| format(*f, terse)).collect();
+        for one in fio::report::in_order(&formats) {
+            report.write(one, out)?;
+        }
+        out.flush()?;
+        self.write_logs(planned, jobs, run, unix_ms)?;
+        Ok(report.exit_status() as u8)
+    }
+
+    fn write_logs(&self, planned: &Planned, jobs: &[ReportJob], run: &Run, ended_ms: u64) -> Result<()> {
+        use fio::report::LogSource::*;
+        let began_ms = ended_ms.saturating_sub(run.length_ns / 1_000_000);
+        for job in jobs {
+            let Some(number) = planned.members.iter().position(|m| job.streams.first() == Some(&m.stream))
+            else {
+                continue;
+            };
+            let report = &self.jobs[planned.members[number].job].report;
+            let (bandwidth, latency, iops) = &report.logs;
+            let numbered = report.per_job_logs.then_some(number as u32 + 1);
+            let epoch_ms = if report.log_unix_epoch { began_ms } else { 0 };
+            let options = logs::LogOptions { epoch_ms, ..logs::LogOptions::default() };
+            let wanted = [
+                (bandwidth, Bandwidth),
+                (iops, Iops),
+                (latency, Latency),
+                (latency, Completion),
+                (latency, Submission),
+            ];
+            for (prefix, source) in wanted {
+                let Some(prefix) = prefix else { continue };
+                let prefix = if prefix.is_empty() { &job.name } else { prefix };
+                let average_ms = (report.log_average.0 / 1_000_000).max(1);
+                let mut text = Vec::new();
+                for entry in logs::averages(run, job, source, average_ms) {
+                    logs::write_entry(&entry, options, &mut text)?;
+                }
+                let path = log_name(prefix, source, numbered);
+                std::fs::write(&path, text).map_err(|error| {
+                    anyhow::anyhow!("cannot write {path}: {error}\nhint: logs go into the working directory")
+                })?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn format(format: fio::Format, terse: u8) -> fio::report::Format {
+    match format {
+        fio::Format::Normal => fio::report::Format::Normal,
+        fio::Format::Terse => fio::report::Format::Terse(terse),
+        fio::Format::Json => fio::report::Format::Json,
+        fio::Format::JsonPlus => fio::report::Format::JsonPlus,
+    }
+}
+
+/// How long the run may take, for the bar.
+fn longest(plan: &Plan) -> Nanos {
+    plan.streams.iter().filter_map(|stream| stream.stop.time).max().unwrap_or(Nanos::from_seconds(60))
+}

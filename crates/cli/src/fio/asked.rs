@@ -1,0 +1,134 @@
+//! What is asked for: words and job files read, questions answered that need no run.
+
+use crate::surroundings;
+use fathom_dialect::fio::{self, Job, Section, Surroundings, Trouble, help};
+use std::io::{Read, Write};
+
+/// What came of the words.
+pub enum Asked {
+    /// Everything was said; this is the exit status.
+    Answered(u8),
+    /// Jobs are to be run.
+    Jobs {
+        /// What is asked for besides.
+        general: Box<fio::General>,
+        /// The jobs.
+        jobs: Vec<Job>,
+        /// What `[global]` said, if there was one.
+        global: Option<Vec<(String, String)>>,
+    },
+}
+
+/// Reads the words and the job files they name. An error is a text that is ready to be printed.
+pub fn read(words: &[String]) -> Result<Asked, String> {
+    let (page_size, memory_mebibytes, cpus) = surroundings::machine();
+    let around = Surroundings {
+        variable: &surroundings::named_variable,
+        include: &|name| text_of(name),
+        page_size,
+        memory_mebibytes,
+        cpus,
+    };
+    let line = fio::commandline::parse(words, &around).map_err(|troubles| told(&troubles))?;
+    if let Some(status) = answer(&line.general).map_err(|error| error.to_string())? {
+        return Ok(Asked::Answered(status));
+    }
+    let mut files: Vec<Vec<Section>> = Vec::new();
+    for name in &line.files {
+        let text = text_of(name).map_err(|why| format!("fio: unable to open '{name}' job file: {why}"))?;
+        let shown = if name == "-" { "stdin" } else { name };
+        files.push(fio::jobfile::parse(shown, &text, &around).map_err(|troubles| told(&troubles))?);
+    }
+    if line.general.show_command {
+        let mut out = std::io::stdout().lock();
+        let shown =
+            files.iter().try_for_each(|file| help::show_command(file, &line.general.sections, &mut out));
+        return shown.map(|()| Asked::Answered(0)).map_err(|error| error.to_string());
+    }
+    if files.is_empty() && line.sections.is_empty() {
+        eprintln!("No job(s) defined\n");
+        let _ = help::usage(&mut std::io::stdout().lock());
+        return Ok(Asked::Answered(1));
+    }
+    let assembled = fio::assemble(&line.globals, &line.sections, &files, &line.general.sections);
+    let assembled = assembled.map_err(|troubles| told(&troubles))?;
+    let jobs: Result<Vec<Job>, Trouble> = assembled.jobs.iter().map(fio::meant).collect();
+    let jobs = jobs.map_err(|trouble| trouble.render())?;
+    check(&line.general, &jobs)?;
+    if line.general.parse_only || jobs.is_empty() {
+        return Ok(Asked::Answered(0));
+    }
+    let pairs =
+        |list: Vec<(&str, String)>| list.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+    Ok(Asked::Jobs { general: Box::new(line.general), jobs, global: assembled.globals.map(pairs) })
+}
+
+fn told(troubles: &[Trouble]) -> String {
+    troubles.iter().map(Trouble::render).collect::<Vec<_>>().join("\n")
+}
+
+fn text_of(name: &str) -> Result<String, String> {
+    let mut bytes = Vec::new();
+    let read = match name {
+        "-" => std::io::stdin().lock().read_to_end(&mut bytes).map(|_| ()),
+        _ => std::fs::read(name).map(|text| bytes = text),
+    };
+    read.map_err(|error| error.to_string())?;
+    String::from_utf8(bytes).map_err(|_| "it is no UTF-8 text".to_owned())
+}
+
+/// Questions that need no job.
+fn answer(general: &fio::General) -> std::io::Result<Option<u8>> {
+    let mut out = std::io::stdout().lock();
+    if general.version {
+        writeln!(out, "{}", fio::report::PEER_VERSION)?;
+        return Ok(Some(0));
+    }
+    if general.help {
+        help::usage(&mut out)?;
+        return Ok(Some(0));
+    }
+    match general.command_help.as_deref() {
+        None => {}
+        Some("" | "all") => {
+            help::commands(&mut out)?;
+            return Ok(Some(0));
+        }
+        Some(name) => {
+            if !help::command(name, &mut out)? {
+                writeln!(out)?;
+                eprint!("No such command: {name}");
+            }
+            return Ok(Some(0));
+        }
+    }
+    if let Some(asked) = &general.engine_help {
+        if help::engines(asked, &mut out)? {
+            return Ok(Some(0));
+        }
+        match asked.split_once(',') {
+            Some((_, option)) => eprintln!("No such command: {option}"),
+            None => writeln!(out, "IO engine {asked} not found")?,
+        }
+        return Ok(Some(1));
+    }
+    Ok(None)
+}
+
+fn check(general: &fio::General, jobs: &[Job]) -> Result<(), String> {
+    if general.read_only
+        && let Some(job) = jobs.iter().find(|job| job.direction.verbs.iter().any(|verb| verb.writes()))
+    {
+        return Err(format!(
+            "fio: job <{}> has write or trim bit set, but fio is in read-only mode",
+            job.name
+        ));
+    }
+    let clones: u64 = jobs.iter().map(|job| u64::from(job.start.clones)).sum();
+    match general.max_jobs {
+        Some(most) if clones > most => Err(format!(
+            "fio: {clones} jobs are more than --max-jobs={most}\nhint: raise it, or lower numjobs="
+        )),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,297 @@
+//! Sets up, proves, drops and counts in MySQL and MariaDB.
+
+use super::{connect, refused};
+use crate::backend::{Admin, Told, name, not_one_row, not_ours, number};
+use crate::counters::Counters;
+use crate::error::Result;
+use crate::facts::{Facts, Proof, Schema, Shape, State};
+use crate::rows::Rows;
+use crate::url::Url;
+use ::mysql::Conn;
+use ::mysql::prelude::{FromRow, Queryable};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Rows of a statement that stay, and as many that go; between two looks at the interrupt.
+const BATCH: u64 = 100;
+/// Looks at the purge of deleted rows, a quarter of a second apart, before the proof is taken as it stands.
+const PURGE_LOOKS: u32 = 240;
+
+/// An administrative connection.
+pub(in crate::backend) struct MysqlAdmin {
+    url: Url,
+    connection: Conn,
+}
+
+impl MysqlAdmin {
+    pub(in crate::backend) fn open(url: &Url) -> Result<Self> {
+        Ok(MysqlAdmin { url: url.clone(), connection: connect(url)? })
+    }
+
+    fn all<T: FromRow>(&mut self, sql: &str) -> Result<Vec<T>> {
+        self.connection.query(sql).map_err(|error| refused("it refused a question", &self.url, &error))
+    }
+
+    fn one<T: FromRow + Default>(&mut self, sql: &str) -> Result<T> {
+        Ok(self.all(sql)?.into_iter().next().unwrap_or_default())
+    }
+
+    fn run(&mut self, what: &str, sql: &str) -> Result<()> {
+        self.connection.query_drop(sql).map_err(|error| refused(what, &self.url, &error))
+    }
+
+    fn mark(&mut self, schema: &str) -> Option<(Shape, bool)> {
+        // No such table, or one with other columns: not ours.
+        let marks: Vec<(String, String)> = self
+            .connection
+            .query(format!("SELECT shape, state FROM {schema}.fathom_slob"))
+            .unwrap_or_default();
+        let (shape, state) = marks.into_iter().next()?;
+        Some((Shape::parse(&shape)?, state == "ready"))
+    }
+
+    fn fill(&mut self, table: &str, count: u64, shape: &Shape, seed: u64, told: &Told) -> Result<()> {
+        let mut rows = Rows::new(count, shape.filler_bytes, shape.random_filler, seed);
+        let same = format!("REPEAT('X',{})", shape.filler_bytes);
+        let mut place = 0;
+        while place < count {
+            told.go_on()?;
+            let end = (place + BATCH).min(count);
+            let mut sql = format!("INSERT INTO {table} (pos, id, scratch, filler) VALUES ");
+            for place in place..end {
+                let comma = if sql.ends_with(')') { "," } else { "" };
+                let filler = match shape.random_filler {
+                    true => format!("'{}'", String::from_utf8_lossy(rows.filler())),
+                    false => same.clone(),
+                };
+                // The second of the two is there to fill the page, and goes.
+                let (first, second) = (place * 2 + 1, place * 2 + 2);
+                sql.push_str(&format!(
+                    "{comma}({first},{},0,{filler}),({second},0,0,{same})",
+                    rows.key(place)
+                ));
+            }
+            self.run("cannot load rows", &sql)?;
+            let (low, high) = (place * 2 + 1, end * 2);
+            let delete = format!("DELETE FROM {table} WHERE pos BETWEEN {low} AND {high} AND id = 0");
+            self.run("cannot thin out rows", &delete)?;
+            (told.rows)(end - place);
+            place = end;
+        }
+        Ok(())
+    }
+
+    /// Pages of the clustered index in memory: all, with one row, with two rows.
+    fn pages(&mut self, schema: &str) -> Result<Option<(u64, u64, u64)>> {
+        let ask = format!(
+            "SELECT COUNT(*), COALESCE(SUM(number_records = 1), 0), COALESCE(SUM(number_records = 2), 0) \
+             FROM information_schema.innodb_buffer_page \
+             WHERE table_name = '`{schema}`.`blocks`' AND index_name = 'PRIMARY' AND page_type = 'INDEX'"
+        );
+        match self.all::<(u64, u64, u64)>(&ask) {
+            Ok(rows) => Ok(rows.into_iter().next()),
+            Err(error) if error.kind == crate::error::Trouble::Rights => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+const SETTINGS: &str = "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('innodb_buffer_pool_size', 'innodb_flush_method', \
+    'innodb_flush_log_at_trx_commit', 'innodb_doublewrite', 'innodb_log_file_size', 'innodb_redo_log_capacity', \
+    'innodb_io_capacity', 'innodb_io_capacity_max', 'innodb_page_size', 'innodb_log_group_home_dir', 'datadir', \
+    'sync_binlog', 'log_bin', 'max_connections', 'innodb_use_native_aio', 'innodb_adaptive_hash_index')";
+
+const STATUS: &str = "SHOW GLOBAL STATUS WHERE Variable_name LIKE 'Innodb_%' \
+    OR Variable_name IN ('Com_commit', 'Com_rollback', 'Com_select', 'Com_update', 'Handler_update', 'Threads_connected')";
+
+/// What fits all databases beside what InnoDB calls it.
+const SAME: [(&str, &str, &str, &str); 8] = [
+    ("server", "com_commit", "database", "commits"),
+    ("server", "com_rollback", "database", "rollbacks"),
+    ("innodb", "deadlocks", "database", "deadlocks"),
+    ("innodb", "rows_updated", "database", "rows_updated"),
+    // MariaDB counts rows by handler only.
+    ("server", "handler_update", "database", "rows_updated"),
+    ("innodb", "os_log_written", "log", "bytes"),
+    ("innodb", "log_writes", "log", "writes"),
+    ("innodb", "os_log_fsyncs", "log", "syncs"),
+];
+
+/// `10.11.19-MariaDB-0+deb12u1` and `8.0.36-0ubuntu0`.
+fn product(version: &str) -> String {
+    let maker = if version.to_ascii_lowercase().contains("mariadb") { "MariaDB" } else { "MySQL" };
+    format!("{maker} {}", version.split('-').next().unwrap_or(version))
+}
+
+impl Admin for MysqlAdmin {
+    fn facts(&mut self) -> Result<Facts> {
+        let version: String = self.one("SELECT VERSION()")?;
+        let mut settings: Vec<(String, String)> = self.all(SETTINGS)?;
+        settings.sort();
+        let setting = |name: &str| settings.iter().find(|(n, _)| n == name).map(|(_, value)| value.clone());
+        let number = |name: &str| setting(name).and_then(|value| value.parse::<u64>().ok());
+        let data = setting("datadir").map(PathBuf::from);
+        // The log's directory may be given relative to the data's.
+        let log = setting("innodb_log_group_home_dir").map_or(data.clone(), |log| {
+            data.as_ref().map(|data| data.join(log.strip_prefix("./").unwrap_or(&log)))
+        });
+        let now = self.all::<(String, u32)>("SHOW GLOBAL STATUS LIKE 'Threads_connected'")?;
+        Ok(Facts {
+            product: product(&version),
+            block_bytes: number("innodb_page_size").unwrap_or(16_384) as u32,
+            cache_bytes: number("innodb_buffer_pool_size").unwrap_or(0),
+            sessions_most: number("max_connections").map(|most| most as u32),
+            sessions_now: now.first().map(|(_, now)| *now),
+            data,
+            log,
+            settings,
+        })
+    }
+
+    fn filler_bytes(&mut self) -> Result<u32> {
+        // 7,900 bytes in a page of 16 KiB, and in proportion: two rows fill a page, one does not leave it.
+        let page: u64 = self.one("SELECT @@innodb_page_size")?;
+        Ok((page * 7900 / 16_384) as u32)
+    }
+
+    fn schemas(&mut self) -> Result<Vec<Schema>> {
+        let names: Vec<String> =
+            self.all("SELECT schema_name FROM information_schema.schemata WHERE schema_name LIKE 'slob%'")?;
+        let mut schemas = Vec::new();
+        for name in names {
+            let Some(number) = number(&name) else { continue };
+            let (state, shape) = match self.mark(&name) {
+                None => (State::Foreign, Shape::default()),
+                Some((shape, ready)) => (if ready { State::Ready } else { State::Partial }, shape),
+            };
+            schemas.push(Schema { number, state, shape });
+        }
+        schemas.sort_by_key(|schema| schema.number);
+        Ok(schemas)
+    }
+
+    fn load(&mut self, number: u32, shape: &Shape, seed: u64, told: &Told) -> Result<()> {
+        let schema = name(number);
+        self.run(&format!("cannot make the database {schema}"), &format!("CREATE DATABASE {schema}"))?;
+        let mark = format!(
+            "CREATE TABLE {schema}.fathom_slob (shape VARCHAR(500), state VARCHAR(20)) ENGINE = InnoDB"
+        );
+        self.run("cannot mark it", &mark)?;
+        let shape_text = shape.text().replace(['\'', '\\'], "");
+        self.run(
+            "cannot mark it",
+            &format!("INSERT INTO {schema}.fathom_slob VALUES ('{shape_text}', 'partial')"),
+        )?;
+        for table in ["blocks", "scan"] {
+            let make = format!(
+                "CREATE TABLE {schema}.{table} (pos BIGINT NOT NULL PRIMARY KEY, id BIGINT, scratch BIGINT, \
+                 filler VARCHAR({}) CHARACTER SET latin1) ENGINE = InnoDB ROW_FORMAT = DYNAMIC \
+                 COMMENT = 'MERGE_THRESHOLD=1'",
+                shape.filler_bytes
+            );
+            self.run("cannot make its tables", &make)?;
+        }
+        self.fill(&format!("{schema}.blocks"), shape.blocks, shape, seed, told)?;
+        self.fill(&format!("{schema}.scan"), shape.scan_blocks, shape, seed ^ 1, told)?;
+        told.go_on()?;
+        (told.indexing)();
+        self.run("cannot index it", &format!("ALTER TABLE {schema}.blocks ADD INDEX blocks_key (id)"))?;
+        self.run("cannot analyze it", &format!("ANALYZE TABLE {schema}.blocks, {schema}.scan"))
+    }
+
+    fn prove(&mut self, number: u32, shape: &Shape, told: &Told) -> Result<Proof> {
+        let schema = name(number);
+        // Deleted rows leave their pages when the server gets to it.
+        let mut looks = 0;
+        let seen = loop {
+            told.go_on()?;
+            let seen = self.pages(&schema)?;
+            looks += 1;
+            // A few pages of the upper levels may have two records of their own.
+            let purged = seen.is_none_or(|(_, _, two)| two <= 3);
+            if purged || looks == PURGE_LOOKS {
+                break seen;
+            }
+            std::thread::sleep(Duration::from_millis(250));
+        };
+        // MySQL 8 would answer from what it once kept; MariaDB does not know the setting.
+        let _ = self.connection.query_drop("SET SESSION information_schema_stats_expiry = 0");
+        self.run("cannot analyze it", &format!("ANALYZE TABLE {schema}.blocks"))?;
+        let rows: u64 = self.one(&format!("SELECT COUNT(*) FROM {schema}.blocks"))?;
+        let ask = format!(
+            "SELECT DATA_LENGTH DIV @@innodb_page_size FROM information_schema.tables \
+             WHERE table_schema = '{schema}' AND table_name = 'blocks'"
+        );
+        let size: u64 = self.one(&ask)?;
+        let (how, alone) = match seen {
+            Some((all, one, two)) => (
+                format!(
+                    "innodb_buffer_page: of {all} pages of the clustered index in memory {one} have one record and {two} \
+                     have two; the index has {size} pages"
+                ),
+                two <= 3,
+            ),
+            None => (
+                format!(
+                    "the clustered index has {size} pages; with the right PROCESS they could be looked at"
+                ),
+                true,
+            ),
+        };
+        let blocks = if alone { size.min(rows) } else { size.min(rows.saturating_sub(1)) };
+        let proof = Proof { number, rows, blocks, how };
+        let good = rows == shape.blocks && blocks == rows;
+        if good { Ok(proof) } else { Err(not_one_row(&proof)) }
+    }
+
+    fn mark_ready(&mut self, number: u32) -> Result<()> {
+        self.run("cannot mark it", &format!("UPDATE {}.fathom_slob SET state = 'ready'", name(number)))
+    }
+
+    fn drop_schema(&mut self, number: u32) -> Result<()> {
+        let schema = name(number);
+        let ask = format!(
+            "SELECT table_name FROM information_schema.tables WHERE table_schema = '{schema}' \
+             AND table_name NOT IN ('blocks', 'scan', 'fathom_slob') \
+             UNION ALL SELECT routine_name FROM information_schema.routines WHERE routine_schema = '{schema}' LIMIT 1"
+        );
+        if let Some(found) = self.all::<String>(&ask)?.first() {
+            return Err(not_ours(number, found));
+        }
+        self.run(&format!("cannot drop the database {schema}"), &format!("DROP DATABASE {schema}"))
+    }
+
+    fn counters(&mut self) -> Result<Counters> {
+        let mut counters = Counters::default();
+        for (name, value) in self.all::<(String, String)>(STATUS)? {
+            let Ok(value) = value.parse::<u64>() else { continue };
+            let name = name.to_ascii_lowercase();
+            match name.strip_prefix("innodb_") {
+                Some(name) => counters.add("innodb", name, value),
+                None => counters.add("server", &name, value),
+            }
+        }
+        for (of, name, same_of, same) in SAME {
+            if let (Some(value), None) = (counters.get(of, name), counters.get(same_of, same)) {
+                counters.add(same_of, same, value);
+            }
+        }
+        Ok(counters)
+    }
+
+    fn sessions_gone(&mut self) -> bool {
+        // InnoDB counts for the whole server at once.
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_version_tells_its_maker() {
+        assert_eq!(product("10.11.19-MariaDB-0+deb12u1"), "MariaDB 10.11.19");
+        assert_eq!(product("8.0.36-0ubuntu0.22.04.1"), "MySQL 8.0.36");
+    }
+}

@@ -1,0 +1,125 @@
+//! What a database is and what has been set up in it.
+
+use crate::settings::Settings;
+use std::path::PathBuf;
+
+/// What a server says of itself. Paths are the server's: on this machine only when the URL is local.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Facts {
+    /// Name and version: `PostgreSQL 15.8`, `MariaDB 10.11.6`, `SQLite 3.50.2`.
+    pub product: String,
+    /// Bytes of a block.
+    pub block_bytes: u32,
+    /// Bytes of the database's own cache: shared_buffers, innodb_buffer_pool_size, SQLite's cache of each session.
+    pub cache_bytes: u64,
+    /// Sessions that may exist at a time.
+    pub sessions_most: Option<u32>,
+    /// Sessions that exist now, this one included.
+    pub sessions_now: Option<u32>,
+    /// Where the data is. `None` when the user has no right to ask.
+    pub data: Option<PathBuf>,
+    /// Where the log is, when that is known; it may be on another disk.
+    pub log: Option<PathBuf>,
+    /// Settings that decide what a measurement means, as the server names them.
+    pub settings: Vec<(String, String)>,
+}
+
+/// How far a schema has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// Ours, loaded and proven.
+    Ready,
+    /// Ours, and its loading was broken off.
+    Partial,
+    /// It has the name, and not our mark: never touched.
+    Foreign,
+}
+
+/// One schema `slobN`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Schema {
+    /// N.
+    pub number: u32,
+    /// How far it has come.
+    pub state: State,
+    /// What it was loaded as; zeros where it is not ours.
+    pub shape: Shape,
+}
+
+/// What a schema is loaded as. Two schemas of one shape are the same but for their random order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Shape {
+    /// Rows, one a block.
+    pub blocks: u64,
+    /// Rows of the scan table, one a block.
+    pub scan_blocks: u64,
+    /// Bytes of filler.
+    pub filler_bytes: u32,
+    /// Filler of random letters.
+    pub random_filler: bool,
+    /// PostgreSQL: without WAL.
+    pub unlogged: bool,
+    /// PostgreSQL: in which tablespace; empty: the database's own.
+    pub tablespace: String,
+}
+
+impl Shape {
+    /// What settings ask for, with the filler that a database takes when none is named.
+    pub(crate) fn of(settings: &Settings, filler_bytes: u32) -> Self {
+        Shape {
+            blocks: settings.blocks,
+            scan_blocks: settings.scan_blocks,
+            filler_bytes: settings.filler_bytes.unwrap_or(filler_bytes),
+            random_filler: settings.random_filler,
+            unlogged: settings.unlogged,
+            tablespace: settings.tablespace.clone().unwrap_or_default(),
+        }
+    }
+
+    /// As the mark keeps it.
+    pub(crate) fn text(&self) -> String {
+        let Shape { blocks, scan_blocks, filler_bytes, random_filler, unlogged, tablespace } = self;
+        format!("{blocks} {scan_blocks} {filler_bytes} {random_filler} {unlogged} {tablespace}")
+    }
+
+    /// From a mark; `None` when it is not as expected.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        let mut words = text.splitn(6, ' ');
+        let mut next = || words.next();
+        Some(Shape {
+            blocks: next()?.parse().ok()?,
+            scan_blocks: next()?.parse().ok()?,
+            filler_bytes: next()?.parse().ok()?,
+            random_filler: next()?.parse().ok()?,
+            unlogged: next()?.parse().ok()?,
+            tablespace: next()?.to_owned(),
+        })
+    }
+}
+
+/// The database's own word that each block has one row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Proof {
+    /// Which schema.
+    pub number: u32,
+    /// Rows that the database counts.
+    pub rows: u64,
+    /// Blocks of the table that hold rows (InnoDB: blocks of the clustered index).
+    pub blocks: u64,
+    /// How it was asked, in words.
+    pub how: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mark_gives_the_shape_back() {
+        let settings = Settings { tablespace: Some("fast disk".into()), ..Settings::default() };
+        for shape in [Shape::of(&settings, 5000), Shape::default()] {
+            assert_eq!(Shape::parse(&shape.text()), Some(shape));
+        }
+        assert_eq!(Shape::parse("1 2 x"), None);
+    }
+}

@@ -1,0 +1,399 @@
+//! What a job means: the values of its options with fio's defaults where nothing was said.
+
+use super::assemble::Typed;
+use super::numbers::{Amount, KbBase};
+use super::options::find;
+use super::place::{Place, Trouble};
+use super::values::Value;
+use fathom_spec::{Nanos, Verb};
+
+/// A job of fio, as it is meant.
+#[derive(Clone, Debug)]
+pub struct Job {
+    /// Its name.
+    pub name: String,
+    /// For the report.
+    pub description: Option<String>,
+    /// Where it was said.
+    pub at: Place,
+    /// Options of its own section, as they are shown in JSON.
+    pub own: Vec<(String, String)>,
+    /// When it begins.
+    pub start: Starting,
+    /// How I/O is asked of the kernel.
+    pub engine: Engine,
+    /// Which files.
+    pub files: Files,
+    /// Which part of them, and how much.
+    pub area: Area,
+    /// Reads, writes, and in which order.
+    pub direction: Direction,
+    /// Bytes of I/Os.
+    pub sizes: BlockSizes,
+    /// Outstanding I/Os and when they start.
+    pub pace: Pacing,
+    /// When it ends.
+    pub stop: Ending,
+    /// What is written, and whether it is checked.
+    pub data: Data,
+    /// Durability.
+    pub sync: Syncing,
+    /// Where and under which conditions it runs.
+    pub place: Conditions,
+    /// Asked to be a thread, which all jobs are here.
+    pub thread: bool,
+    /// What is reported of it.
+    pub report: Reporting,
+}
+
+/// When a job begins.
+#[derive(Clone, Debug, Default)]
+pub struct Starting {
+    /// After everything before it.
+    pub stonewall: bool,
+    /// After all clones of the job of that name.
+    pub wait_for: Option<String>,
+    /// So much later; each clone draws between the two.
+    pub delay: (Nanos, Nanos),
+    /// A group of the report begins.
+    pub new_group: bool,
+    /// Clones.
+    pub clones: u32,
+}
+
+/// How I/O is asked of the kernel.
+#[derive(Clone, Debug, Default)]
+pub struct Engine {
+    /// `ioengine=`.
+    pub name: &'static str,
+    /// Poll for completions.
+    pub poll: bool,
+    /// A kernel thread submits.
+    pub submit_poll: bool,
+    /// Fail rather than wait.
+    pub no_wait: bool,
+    /// Share of a CPU, percent (cpuio).
+    pub cpu_percent: i64,
+}
+
+impl Engine {
+    /// Does it keep several I/Os outstanding?
+    pub fn is_asynchronous(&self) -> bool {
+        matches!(self.name, "libaio" | "io_uring" | "posixaio")
+    }
+    /// Does it make, look at or remove files rather than do I/O in them?
+    pub fn is_about_files(&self) -> bool {
+        matches!(self.name, "filecreate" | "filestat" | "filedelete")
+    }
+    /// Does it touch no files at all?
+    pub fn is_diskless(&self) -> bool {
+        matches!(self.name, "null" | "cpuio")
+    }
+}
+
+/// Which files.
+#[derive(Clone, Debug)]
+pub struct Files {
+    /// `filename=`; empty: made up from the job's name.
+    pub names: Vec<String>,
+    /// `directory=`.
+    pub directories: Vec<String>,
+    /// `filename_format=`.
+    pub format: String,
+    /// `nrfiles=`.
+    pub count: u32,
+    /// How the next one is chosen.
+    pub service: (&'static str, Option<String>),
+    /// May they be made?
+    pub create: bool,
+    /// Only make them.
+    pub create_only: bool,
+    /// How space is reserved.
+    pub fallocate: &'static str,
+    /// Write them out before they are written to.
+    pub overwrite: bool,
+    /// Read them first.
+    pub pre_read: bool,
+    /// Remove them at the end.
+    pub unlink: bool,
+}
+
+/// Which part of the files, and how much.
+#[derive(Clone, Debug, Default)]
+pub struct Area {
+    /// `size=`.
+    pub size: Option<Amount>,
+    /// `filesize=`, each.
+    pub file_size: Option<u64>,
+    /// `io_size=`.
+    pub io_size: Option<Amount>,
+    /// `offset=`.
+    pub offset: Option<Amount>,
+    /// `offset_increment=`.
+    pub increment: Option<Amount>,
+    /// Percentages are rounded up to multiples of this; 0: of the block.
+    pub align: u64,
+    /// Begin at the end of the file.
+    pub append: bool,
+    /// Bytes done in a zone, bytes of a zone, bytes between zones; none unless strided.
+    pub zones: Option<(u64, u64, u64)>,
+}
+
+/// Reads, writes, and in which order.
+#[derive(Clone, Debug)]
+pub struct Direction {
+    /// `rw=`, its first word.
+    pub word: &'static str,
+    /// What is done: one verb or two.
+    pub verbs: Vec<Verb>,
+    /// Not one after the other.
+    pub random: bool,
+    /// `:n` behind it: operations between new offsets, or bytes skipped.
+    pub modifier: Option<u64>,
+    /// The same offset again, rather than the next.
+    pub identical: bool,
+    /// Percent of reads in a mix.
+    pub read_percent: u8,
+    /// `random_distribution=`.
+    pub distribution: (&'static str, Option<String>),
+    /// Percent of a random load that is random.
+    pub random_percent: u8,
+    /// Each block once before any comes again.
+    pub map: bool,
+    /// `random_generator=`, if it was said.
+    pub generator: Option<&'static str>,
+    /// Seed of everything random.
+    pub seed: u64,
+    /// The same order in each run.
+    pub repeat: bool,
+}
+
+/// Bytes of I/Os.
+#[derive(Clone, Debug, Default)]
+pub struct BlockSizes {
+    /// Smallest and largest of reads, writes and trims.
+    pub ranges: [(u64, u64); 3],
+    /// `bssplit=`: size and percent, for reads, writes and trims; empty: none.
+    pub split: [Vec<(u64, u8)>; 3],
+    /// `blockalign=`.
+    pub align: Option<u64>,
+}
+
+/// Outstanding I/Os, and when they start.
+#[derive(Clone, Debug, Default)]
+pub struct Pacing {
+    /// `iodepth=`.
+    pub depth: u32,
+    /// `iodepth_low=`.
+    pub low: Option<u32>,
+    /// Submitted at a time, waited for at least, taken at most; none: fio's default.
+    pub batch: (Option<u32>, Option<u32>, Option<u32>),
+    /// Bytes a second of reads, writes and trims.
+    pub rate: [Option<u64>; 3],
+    /// I/Os a second of reads, writes and trims.
+    pub rate_iops: [Option<u64>; 3],
+    /// At random, not evenly.
+    pub poisson: bool,
+    /// Pause, of that busy, after so many I/Os.
+    pub think: Option<(Nanos, Nanos, u64)>,
+    /// Latency to hold, window, percent that must hold it.
+    pub target: Option<(Nanos, Nanos, f64)>,
+    /// I/Os that overlap one in flight wait for it.
+    pub no_overlap: bool,
+    /// Flow and weight.
+    pub flow: Option<(i64, i64)>,
+}
+
+/// When a job ends.
+#[derive(Clone, Debug, Default)]
+pub struct Ending {
+    /// `runtime=`.
+    pub time: Option<Nanos>,
+    /// Go on for the whole of it.
+    pub time_based: bool,
+    /// `ramp_time=`.
+    pub ramp: Nanos,
+    /// `loops=`.
+    pub loops: u64,
+    /// `number_ios=`.
+    pub operations: Option<u64>,
+    /// The first that ends takes these along: `group`, `stonewall` or `all`.
+    pub takes_down: Option<&'static str>,
+}
+
+/// What is written, and whether it is checked.
+#[derive(Clone, Debug, Default)]
+pub struct Data {
+    /// Zeros.
+    pub zero: bool,
+    /// These bytes over and over.
+    pub pattern: Option<Vec<u8>>,
+    /// How much can be compressed away, percent.
+    pub compress_percent: u8,
+    /// How many blocks repeat another, percent.
+    pub dedupe_percent: u8,
+    /// `verify=`; none is `0`.
+    pub verify: Option<&'static str>,
+    /// `verify_pattern=`.
+    pub verify_pattern: Option<Vec<u8>>,
+    /// Bytes from one header to the next; 0: one a block.
+    pub verify_interval: u32,
+    /// The header changes places with what stands so many bytes further on.
+    pub verify_offset: u32,
+    /// Read and check after writing.
+    pub do_verify: bool,
+    /// Only check.
+    pub verify_only: bool,
+    /// The first mismatch ends the job.
+    pub fatal: bool,
+    /// Check after so many writes, so many at a time.
+    pub backlog: Option<(u64, u64)>,
+    /// Threads that check.
+    pub checkers: u32,
+}
+
+/// Durability.
+#[derive(Clone, Debug, Default)]
+pub struct Syncing {
+    /// Past the page cache.
+    pub direct: bool,
+    /// `none`, `sync` or `dsync`.
+    pub open: &'static str,
+    /// An fsync after so many writes.
+    pub fsync: Option<u64>,
+    /// An fdatasync after so many writes.
+    pub fdatasync: Option<u64>,
+    /// A range is written back after so many writes.
+    pub range: Option<u64>,
+    /// An fsync at the end.
+    pub end_fsync: bool,
+}
+
+/// Where and under which conditions a job runs.
+#[derive(Clone, Debug, Default)]
+pub struct Conditions {
+    /// CPUs; none: any.
+    pub cpus: Option<Vec<u32>>,
+    /// One each, rather than all on any.
+    pub split: bool,
+    /// Scheduler of the disks.
+    pub scheduler: Option<String>,
+    /// Buffers in huge pages where there are free ones.
+    pub huge_pages: bool,
+    /// Drop the files from the page cache first.
+    pub invalidate: bool,
+}
+
+/// What is reported of a job.
+#[derive(Clone, Debug)]
+pub struct Reporting {
+    /// Together with its group.
+    pub group: bool,
+    /// Is it reported at all?
+    pub stats: bool,
+    /// Percentiles of completion, of the whole, of submission.
+    pub percentiles_of: (bool, bool, bool),
+    /// Which percentiles.
+    pub percentiles: Vec<f64>,
+    /// Latencies not kept: lat, clat, slat.
+    pub disabled: (bool, bool, bool),
+    /// Bandwidth is not sampled.
+    pub without_bandwidth: bool,
+    /// `none`, `mixed` or `both`.
+    pub unified: &'static str,
+    /// Digits in the normal report.
+    pub significant_figures: u32,
+    /// Tell what the disks did.
+    pub disk_util: bool,
+    /// Names of bandwidth, latency and IOPS logs.
+    pub logs: (Option<String>, Option<String>, Option<String>),
+    /// A line for so long.
+    pub log_average: Nanos,
+    /// The clone's number in names of logs.
+    pub per_job_logs: bool,
+    /// Times since 1970 in logs.
+    pub log_unix_epoch: bool,
+    /// Lengths of samples of bandwidth and of IOPS.
+    pub samples: (Nanos, Nanos),
+}
+
+/// Reads one option of a job.
+pub(crate) struct Look<'a>(pub &'a Typed);
+
+impl Look<'_> {
+    pub(crate) fn value(&self, name: &str) -> Option<&Value> {
+        self.0.values.get(&find(name)?).map(|given| &given.value)
+    }
+    pub(crate) fn place(&self, name: &str) -> &Place {
+        find(name).and_then(|id| self.0.values.get(&id)).map_or(&self.0.at, |given| &given.at)
+    }
+    pub(crate) fn switch(&self, name: &str, default: bool) -> bool {
+        match self.value(name) {
+            Some(Value::Switch(on)) => *on,
+            _ => default,
+        }
+    }
+    pub(crate) fn integer(&self, name: &str) -> Option<i64> {
+        match self.value(name) {
+            Some(Value::Integer(number)) => Some(*number),
+            _ => None,
+        }
+    }
+    pub(crate) fn count(&self, name: &str) -> Option<u64> {
+        self.integer(name).and_then(|number| u64::try_from(number).ok())
+    }
+    pub(crate) fn small(&self, name: &str, default: u32) -> Result<u32, Trouble> {
+        match self.count(name) {
+            None => Ok(default),
+            Some(number) => {
+                u32::try_from(number).map_err(|_| self.wrong(name, "that is too many", "say fewer"))
+            }
+        }
+    }
+    pub(crate) fn word(&self, name: &str, default: &'static str) -> (&'static str, Option<String>) {
+        match self.value(name) {
+            Some(Value::Word(word, rest)) => (word, rest.clone()),
+            _ => (default, None),
+        }
+    }
+    pub(crate) fn text(&self, name: &str) -> Option<&str> {
+        match self.value(name) {
+            Some(Value::Text(text)) => Some(text),
+            _ => None,
+        }
+    }
+    pub(crate) fn time(&self, name: &str) -> Option<Nanos> {
+        match self.value(name) {
+            Some(Value::Time(time, _)) => Some(*time),
+            _ => None,
+        }
+    }
+    pub(crate) fn amount(&self, name: &str) -> Option<Amount> {
+        match self.value(name) {
+            Some(Value::Size(amount)) => Some(*amount),
+            _ => None,
+        }
+    }
+    pub(crate) fn bytes(&self, name: &str) -> Result<u64, Trouble> {
+        match self.amount(name) {
+            None => Ok(0),
+            Some(Amount::Bytes(bytes)) => Ok(bytes),
+            Some(Amount::Percent(_)) => Err(self.wrong(name, "percent mean nothing here", "say bytes")),
+        }
+    }
+    pub(crate) fn three(&self, name: &str) -> [Option<u64>; 3] {
+        match self.value(name) {
+            Some(Value::Integers(values)) => {
+                values.map(|value| value.and_then(|number| u64::try_from(number).ok()))
+            }
+            _ => [None; 3],
+        }
+    }
+    pub(crate) fn wrong(&self, name: &str, what: &str, hint: &str) -> Trouble {
+        let what = format!("{}: {what}", name.rsplit('/').next().unwrap_or(name));
+        Trouble::at(self.place(name), what, hint)
+    }
+    pub(crate) fn base(&self) -> KbBase {
+        self.0.base
+    }
+}

@@ -1,0 +1,47 @@
+//! fio's language: job files and command lines in, a plan out; what was seen in, fio's reports out.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`options`] | the one table of every option of fio 3.33: works, without effect, refused and why |
+//! | [`numbers`], [`expression`] | numbers, times, ranges, arithmetic |
+//! | [`values`] | what was said for an option, read as its kind |
+//! | [`jobfile`] | sections, includes, variables |
+//! | [`commandline`] | general options, jobs made of words |
+//! | [`assemble`] | defaults handed down, names looked up |
+//! | [`job`], [`meaning`], [`pattern`] | what a job means |
+//! | [`territory`], [`streams`], [`plan`](mod@plan) | where it works, what it does, and the plan of all jobs |
+//! | [`reported`](mod@reported) | what a report must know of each clone |
+//! | [`report`] | what fio prints, and its log files |
+//! | [`import`] | reads fio's JSON into a record |
+//! | [`help`], [`doc`] | `--cmdhelp`, `--enghelp`, `--showcmd`; `docs/dialect/fio.md` |
+//! | [`place`] | where something was said, and what is wrong with it |
+
+pub mod assemble;
+pub mod commandline;
+pub mod doc;
+pub mod expression;
+pub mod help;
+pub mod import;
+pub mod job;
+pub mod jobfile;
+pub mod meaning;
+pub mod numbers;
+pub mod options;
+pub mod pattern;
+pub mod place;
+pub mod plan;
+pub mod report;
+pub mod reported;
+pub mod streams;
+pub mod territory;
+pub mod values;
+
+pub use assemble::{Assembled, Typed, assemble};
+pub use commandline::{CommandLine, Eta, Format, General};
+pub use job::Job;
+pub use jobfile::{Section, Setting, Surroundings};
+pub use meaning::meant;
+pub use place::{Place, Source, Trouble};
+pub use plan::{Member, Planned, plan};
+pub use reported::reported;
+pub use territory::{Facts, FileFacts, FileNeed};

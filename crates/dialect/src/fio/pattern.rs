@@ -1,0 +1,85 @@
+//! Patterns of bytes: `0xdeadbeef`, `"abcd"`, `-12`, and any of them after one another.
+
+/// The bytes of a pattern, or what is wrong with it and what to do.
+pub fn bytes(text: &str) -> Result<Vec<u8>, (String, String)> {
+    let wrong = |what: String| {
+        Err((
+            what,
+            "say 0x and hexadecimal digits, \"text\" in quotes, a number, or several of them".to_owned(),
+        ))
+    };
+    let mut bytes = Vec::new();
+    let mut rest = text.trim();
+    while !rest.is_empty() {
+        if let Some(behind) = rest.strip_prefix('"') {
+            let Some((inner, after)) = behind.split_once('"') else {
+                return wrong("a quote is never closed".to_owned());
+            };
+            bytes.extend_from_slice(inner.as_bytes());
+            rest = after;
+        } else if rest.starts_with('\'') {
+            return wrong("bytes are not taken from files".to_owned());
+        } else if rest.starts_with('%') {
+            return wrong("% stands for a block's own data, which patterns do not hold".to_owned());
+        } else if let Some(behind) = rest.strip_prefix("0x").or_else(|| rest.strip_prefix("0X")) {
+            let digits = behind.find(|c: char| !c.is_ascii_hexdigit()).unwrap_or(behind.len());
+            if digits == 0 {
+                return wrong("0x has no digits".to_owned());
+            }
+            hexadecimal(&behind[..digits], &mut bytes);
+            rest = &behind[digits..];
+        } else {
+            let signed = usize::from(rest.starts_with(['-', '+']));
+            let length =
+                rest[signed..].find(|c: char| !c.is_ascii_digit()).map_or(rest.len(), |at| at + signed);
+            let Ok(number) = rest[..length].parse::<i32>() else {
+                let shown: String = rest.chars().take(20).collect();
+                return wrong(format!("{shown:?} is no pattern"));
+            };
+            // The number's bytes, lowest first, without those that are only its sign.
+            let four = number.to_le_bytes();
+            let sign = if number < 0 { 0xff } else { 0 };
+            let used = 4 - four.iter().rev().take_while(|byte| **byte == sign).count();
+            bytes.extend_from_slice(&four[..used.max(1)]);
+            rest = &rest[length..];
+        }
+    }
+    match bytes.len() {
+        0 => wrong("a pattern needs bytes".to_owned()),
+        1..=512 => Ok(bytes),
+        more => wrong(format!("a pattern has at most 512 bytes, not {more}")),
+    }
+}
+
+/// Pairs of digits as bytes, in the order in which they stand; an odd one at the front is a byte of its own.
+fn hexadecimal(digits: &str, bytes: &mut Vec<u8>) {
+    let values: Vec<u8> = digits.chars().filter_map(|c| c.to_digit(16)).map(|d| d as u8).collect();
+    let (odd, even) = values.split_at(values.len() % 2);
+    bytes.extend_from_slice(odd);
+    bytes.extend(even.chunks(2).map(|pair| pair[0] << 4 | pair[1]));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_are_hexadecimal_text_numbers_or_all_of_them() {
+        assert_eq!(bytes("0xdeadbeef").unwrap(), [0xde, 0xad, 0xbe, 0xef]);
+        assert_eq!(bytes("0xabc").unwrap(), [0x0a, 0xbc]);
+        assert_eq!(bytes("\"abcd\"").unwrap(), b"abcd");
+        assert_eq!(bytes("-12").unwrap(), [0xf4]);
+        assert_eq!(bytes("0").unwrap(), [0]);
+        assert_eq!(bytes("258").unwrap(), [2, 1]);
+        assert_eq!(bytes("0xface\"ab\"-1").unwrap(), [0xfa, 0xce, b'a', b'b', 0xff]);
+    }
+
+    #[test]
+    fn what_is_none_says_so() {
+        for text in ["", "\"a", "'file'", "0x", "%o", "hello", "--1", "99999999999"] {
+            assert!(bytes(text).is_err(), "{text}");
+        }
+        assert!(bytes(&"1".repeat(100_000)).is_err());
+        assert!(bytes(&format!("0x{}", "a".repeat(2000))).is_err());
+    }
+}

@@ -1,0 +1,216 @@
+//! From jobs to a plan: a stream for each clone, what it starts after, and what has to be there before.
+
+use super::job::Job;
+use super::place::Trouble;
+use super::streams::{Ground, stream};
+use super::territory::{Facts, FileNeed, territory};
+use fathom_spec::*;
+use std::collections::{BTreeMap, HashMap};
+
+/// One clone of a job in the plan.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Member {
+    /// Which job, by its number.
+    pub job: usize,
+    /// Which clone of it.
+    pub clone: u32,
+    /// In which group it is reported.
+    pub group: GroupId,
+    /// What it does.
+    pub stream: StreamId,
+    /// Its files, and how large they have to be.
+    pub files: Vec<FileNeed>,
+}
+
+/// A plan, and what belongs to it.
+#[derive(Clone, Debug)]
+pub struct Planned {
+    /// What is done.
+    pub plan: Plan,
+    /// The clones, in the order of the job file.
+    pub members: Vec<Member>,
+    /// What the user should know.
+    pub notes: Vec<String>,
+}
+
+/// Makes a plan of jobs.
+pub fn plan(jobs: &[Job], facts: &Facts) -> Result<Planned, Trouble> {
+    let seed =
+        jobs.first().map_or(0, |job| if job.direction.repeat { job.direction.seed } else { facts.chance });
+    let mut maker = Maker {
+        plan: Plan::new(seed),
+        members: Vec::new(),
+        notes: Vec::new(),
+        targets: HashMap::new(),
+        flows: BTreeMap::new(),
+        before: Vec::new(),
+        together: Vec::new(),
+        named: HashMap::new(),
+        group: 0,
+        facts,
+        jobs,
+    };
+    for number in 0..jobs.len() {
+        maker.job(number)?;
+    }
+    maker.take_down()?;
+    Ok(Planned { plan: maker.plan, members: maker.members, notes: maker.notes })
+}
+
+struct Maker<'a> {
+    plan: Plan,
+    members: Vec<Member>,
+    notes: Vec<String>,
+    /// Targets by how they are opened.
+    targets: HashMap<(String, bool, bool, u8, Option<u64>), TargetId>,
+    flows: BTreeMap<i64, CellId>,
+    /// Streams before the last barrier; those after it begin when these have ended.
+    before: Vec<StreamId>,
+    /// Streams after the last barrier.
+    together: Vec<StreamId>,
+    /// Streams by the name of their job.
+    named: HashMap<String, Vec<StreamId>>,
+    group: u32,
+    facts: &'a Facts<'a>,
+    jobs: &'a [Job],
+}
+
+impl Maker<'_> {
+    fn job(&mut self, number: usize) -> Result<(), Trouble> {
+        let job = &self.jobs[number];
+        let start = &job.start;
+        if start.stonewall && !self.together.is_empty() {
+            self.before = std::mem::take(&mut self.together);
+        }
+        if (start.stonewall || start.new_group) && number > 0 {
+            self.group += 1;
+        }
+        let mut after = self.before.clone();
+        if let Some(name) = &start.wait_for {
+            let Some(streams) = self.named.get(name) else {
+                let what = format!("{}: waitee job {name} unknown", job.name);
+                return Err(Trouble::at(&job.at, what, "wait for a job that stands before this one"));
+            };
+            after.extend(streams);
+        }
+        if job.pace.depth > 1 && !job.engine.is_asynchronous() && !job.engine.is_diskless() {
+            self.notes.push(format!(
+                "{}: iodepth={} has no effect, {} does one I/O at a time",
+                job.name, job.pace.depth, job.engine.name
+            ));
+        }
+        let mut streams = Vec::new();
+        for clone in 0..start.clones {
+            streams.push(self.clone(number, clone, &after)?);
+        }
+        self.named.entry(job.name.clone()).or_default().extend(&streams);
+        self.together.extend(streams);
+        Ok(())
+    }
+
+    fn clone(&mut self, number: usize, clone: u32, after: &[StreamId]) -> Result<StreamId, Trouble> {
+        let job = &self.jobs[number];
+        let territory = territory(job, clone, self.facts)?;
+        let space = self.space(job, &territory.files, territory.length);
+        let flow = job.pace.flow.map(|(id, _)| self.flow(id));
+        let ground = Ground { territory: &territory, space, clone, flow, chance: self.facts.chance };
+        let mut stream = stream(job, &ground)?;
+        stream.group = GroupId(self.group);
+        stream.start.after = after.to_vec();
+        let id = self.plan.add_stream(stream);
+        let group = GroupId(self.group);
+        self.members.push(Member { job: number, clone, group, stream: id, files: territory.files });
+        Ok(id)
+    }
+
+    fn flow(&mut self, id: i64) -> CellId {
+        let cells = &mut self.plan.cells;
+        *self.flows.entry(id).or_insert_with(|| {
+            cells.push(Shared::Flow { tolerance: 1 });
+            CellId(cells.len() as u32 - 1)
+        })
+    }
+
+    /// The address space of a clone's files.
+    fn space(&mut self, job: &Job, files: &[FileNeed], length: u64) -> SpaceId {
+        if job.engine.is_diskless() {
+            return self.plan.add_target(Target::Null(Bytes(length)));
+        }
+        if job.engine.is_about_files() {
+            return SpaceId(0);
+        }
+        let over: Vec<TargetId> = files.iter().map(|file| self.target(job, file)).collect();
+        let space = match over.as_slice() {
+            [one] => Space::Whole(*one),
+            _ => match job.files.service.0 {
+                "sequential" => Space::Concat(over),
+                word => {
+                    let by = match word {
+                        "random" => Pattern::Uniform { once: false },
+                        "zipf" => Pattern::Zipf(skew(job, 1.2)),
+                        "pareto" => Pattern::Pareto(skew(job, 0.2)),
+                        "normal" | "gauss" => Pattern::Normal(skew(job, 50.0)),
+                        _ => Pattern::Sequential(Begin::First),
+                    };
+                    Space::Picked { over, by }
+                }
+            },
+        };
+        self.plan.spaces.push(space);
+        SpaceId(self.plan.spaces.len() as u32 - 1)
+    }
+
+    fn target(&mut self, job: &Job, file: &FileNeed) -> TargetId {
+        let writes = job.direction.verbs.iter().any(|verb| verb.writes()) && !job.data.verify_only;
+        let access = if writes { Access::Write } else { Access::Read };
+        let (durability, code) = match job.sync.open {
+            "sync" => (Durability::Full, 2),
+            "dsync" => (Durability::Data, 1),
+            _ => (Durability::None, 0),
+        };
+        // Files are laid out before; a write may still find one that another job made too short.
+        let create = (writes && !file.device && job.files.fallocate != "none").then_some(file.bytes);
+        let key = (file.path.clone(), writes, job.sync.direct, code, create);
+        let targets = &mut self.plan.targets;
+        *self.targets.entry(key).or_insert_with(|| {
+            targets.push(Target::Path(PathTarget {
+                path: file.path.clone(),
+                access,
+                create: create.map(Bytes),
+                direct: job.sync.direct,
+                durability,
+            }));
+            TargetId(targets.len() as u32 - 1)
+        })
+    }
+
+    /// `exitall`: the groups that a job takes along when it ends.
+    fn take_down(&mut self) -> Result<(), Trouble> {
+        let one_group = self.group == 0;
+        for member in &self.members {
+            let job = &self.jobs[member.job];
+            match job.stop.takes_down {
+                None => {}
+                Some("group") => {
+                    self.plan.streams[member.stream.0 as usize].stop.takes_down = Some(member.group)
+                }
+                Some(_) if one_group => {
+                    self.plan.streams[member.stream.0 as usize].stop.takes_down = Some(member.group);
+                }
+                Some(what) => {
+                    let what = format!("{}: exit_what={what} reaches beyond a group", job.name);
+                    return Err(Trouble::at(
+                        &job.at,
+                        what,
+                        "say exit_what=group, or put all jobs into one group",
+                    ));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn skew(job: &Job, default: f64) -> f64 {
+    job.files.service.1.as_deref().and_then(|text| text.parse().ok()).unwrap_or(default)
+}

@@ -1,0 +1,208 @@
+//! fio's log files: bandwidth, IOPS, latencies and histograms, with fio's names and columns.
+//!
+//! A job without `log_avg_msec` logs each I/O: whoever runs it hands the entries over one by one. With it, the averages
+//! come from the run's own counters, which are exact for every stretch of whole slots: no entry is missing, none is
+//! counted in two stretches, and a stretch in which nothing was done says so in the bandwidth and IOPS logs. A log belongs
+//! to one job; clones that are one stream have one log, their sum.
+
+use super::buckets::{self, BUCKETS};
+use super::job::ReportJob;
+use super::tally::{direction_of, windows};
+use fathom_record::{Counts, Interval, Latency, Run};
+use std::io::{self, Write};
+
+/// What a log is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogSource {
+    /// KiB a second.
+    Bandwidth,
+    /// I/Os a second.
+    Iops,
+    /// From the start to the completion, ns.
+    Latency,
+    /// From the submission's return to the completion, ns.
+    Completion,
+    /// Until the submission returned, ns.
+    Submission,
+    /// Histograms of completion latencies.
+    Histogram,
+}
+
+impl LogSource {
+    fn suffix(self) -> &'static str {
+        match self {
+            LogSource::Bandwidth => "bw",
+            LogSource::Iops => "iops",
+            LogSource::Latency => "lat",
+            LogSource::Completion => "clat",
+            LogSource::Submission => "slat",
+            LogSource::Histogram => "clat_hist",
+        }
+    }
+}
+
+/// The file of a log: `PREFIX_bw.1.log`, `PREFIX_bw.log` without `per_job_logs`. Jobs count from 1, clones one by one.
+pub fn log_name(prefix: &str, source: LogSource, job_number: Option<u32>) -> String {
+    match job_number {
+        Some(number) => format!("{prefix}_{}.{number}.log", source.suffix()),
+        None => format!("{prefix}_{}.log", source.suffix()),
+    }
+}
+
+/// How entries are written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LogOptions {
+    /// `log_offset=1`: a column for the offset.
+    pub offset: bool,
+    /// `log_prio=1`: the priority in full, not only whether it is a high one.
+    pub priority: bool,
+    /// Added to the times, ms (`log_unix_epoch=1`: the run's start since 1970).
+    pub epoch_ms: u64,
+}
+
+/// One entry.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LogEntry {
+    /// When, ms since the job's start.
+    pub time_ms: u64,
+    /// What: KiB a second, I/Os a second, or ns.
+    pub value: u64,
+    /// 0 read, 1 write, 2 trim.
+    pub direction: u32,
+    /// Bytes of the I/O; 0 for an average.
+    pub block_size: u64,
+    /// Where it was; 0 for an average.
+    pub offset: u64,
+    /// Its priority.
+    pub priority: u32,
+}
+
+/// Writes one entry.
+pub fn write_entry(entry: &LogEntry, options: LogOptions, out: &mut impl Write) -> io::Result<()> {
+    let LogEntry { time_ms, value, direction, block_size, offset, priority } = entry;
+    write!(out, "{}, {value}, {direction}, {block_size}, ", time_ms + options.epoch_ms)?;
+    if options.offset {
+        write!(out, "{offset}, ")?;
+    }
+    match options.priority {
+        true => writeln!(out, "0x{priority:04x}"),
+        false => writeln!(out, "{}", u32::from(*priority > 0)),
+    }
+}
+
+/// The averages of a job over stretches of `average_ms`, in order of time. A completion is the whole latency here; a
+/// submission is told for each interval of the run, and only where the run tells it apart.
+pub fn averages(run: &Run, job: &ReportJob, source: LogSource, average_ms: u64) -> Vec<LogEntry> {
+    if source == LogSource::Submission {
+        return by_interval(run, job, source, |latency| latency.mean_ns().unwrap_or(0.0) as u64);
+    }
+    let slot_ns = run.plan.slot.0.max(1);
+    let length_ns = (average_ms * 1_000_000).div_ceil(slot_ns).max(1) * slot_ns;
+    let mut entries = Vec::new();
+    let mut began_ms = 0;
+    for all in job.streams.iter().filter_map(|stream| run.merged(*stream)) {
+        let whole_ms = all.length_ns.div_ceil(1_000_000);
+        let mut stretches: Vec<(u64, Vec<LogEntry>)> = Vec::new();
+        for (cell, (verb, _)) in all.cells.iter().enumerate() {
+            let Some(direction) = direction_of(*verb) else { continue };
+            let counts = windows(&all, cell, length_ns, slot_ns, u64::MAX / 1_000_000);
+            for (at, one) in counts.iter().enumerate() {
+                let to_ms = (at as u64 + 1) * length_ns / 1_000_000;
+                let from_ms = at as u64 * length_ns / 1_000_000;
+                // The last interval has room for more slots than it used.
+                if from_ms >= whole_ms {
+                    break;
+                }
+                let to_ms = to_ms.min(whole_ms).max(from_ms + 1);
+                let entry = value_of(one, source, to_ms - from_ms).map(|value| LogEntry {
+                    time_ms: began_ms + to_ms,
+                    value,
+                    direction: direction as u32,
+                    ..LogEntry::default()
+                });
+                if stretches.len() <= at {
+                    stretches.push((to_ms, Vec::new()));
+                }
+                stretches[at].1.extend(entry);
+            }
+        }
+        entries.extend(stretches.into_iter().flat_map(|(_, entries)| entries));
+        began_ms += whole_ms;
+    }
+    entries
+}
+
+/// The largest latency of each interval of the run instead of the average (`log_max_value=1`).
+pub fn maxima(run: &Run, job: &ReportJob, source: LogSource) -> Vec<LogEntry> {
+    by_interval(run, job, source, |latency| latency.max_ns)
+}
+
+fn by_interval(
+    run: &Run,
+    job: &ReportJob,
+    source: LogSource,
+    value: impl Fn(&Latency) -> u64,
+) -> Vec<LogEntry> {
+    let intervals: Vec<&Interval> =
+        run.intervals.iter().filter(|interval| job.streams.contains(&interval.stream)).collect();
+    let began_ns = intervals.first().map_or(0, |first| first.start_ns);
+    let mut entries = Vec::new();
+    for interval in intervals {
+        let time_ms = (interval.start_ns + interval.length_ns - began_ns).div_ceil(1_000_000);
+        for (verb, cell) in &interval.cells {
+            let latency = match source {
+                LogSource::Submission => &cell.submit,
+                LogSource::Latency | LogSource::Completion => &cell.service,
+                LogSource::Bandwidth | LogSource::Iops | LogSource::Histogram => &None,
+            };
+            let Some(latency) = latency.as_ref().filter(|latency| latency.count > 0) else { continue };
+            let Some(direction) = direction_of(*verb) else { continue };
+            let (value, direction) = (value(latency), direction as u32);
+            entries.push(LogEntry { time_ms, value, direction, ..LogEntry::default() });
+        }
+    }
+    entries
+}
+
+fn value_of(counts: &Counts, source: LogSource, length_ms: u64) -> Option<u64> {
+    let mean = || counts.latency_sum_ns.checked_div(counts.operations);
+    match source {
+        LogSource::Bandwidth => Some((counts.bytes * 1000 / length_ms.max(1)) >> 10),
+        LogSource::Iops => Some(counts.operations * 1000 / length_ms.max(1)),
+        LogSource::Latency | LogSource::Completion => mean(),
+        LogSource::Submission | LogSource::Histogram => None,
+    }
+}
+
+/// Writes a histogram log: for each interval of the run and each direction a row of time, direction, block size and the
+/// counts of the 1856 buckets, 2^`coarseness` of them added up in a column. The run's intervals are to be as long as
+/// `log_hist_msec`. What lies above the last bucket counts in it.
+pub fn write_histograms(
+    run: &Run,
+    job: &ReportJob,
+    coarseness: u32,
+    options: LogOptions,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    let streams: Vec<&Interval> = run.intervals.iter().filter(|i| job.streams.contains(&i.stream)).collect();
+    let began_ns = streams.first().map_or(0, |first| first.start_ns);
+    let together = 1usize << coarseness.min(6);
+    for interval in streams {
+        let time_ms = (interval.start_ns + interval.length_ns - began_ns) / 1_000_000 + options.epoch_ms;
+        for (verb, cell) in &interval.cells {
+            let (Some(direction), Some(latency)) = (direction_of(*verb), &cell.service) else { continue };
+            if latency.count == 0 {
+                continue;
+            }
+            let mut columns = vec![0u64; BUCKETS / together];
+            for (bucket, count) in buckets::filled(latency) {
+                columns[bucket.min(BUCKETS - 1) / together] += count;
+            }
+            let size = job.block_sizes[direction].1;
+            write!(out, "{time_ms}, {direction}, {size}")?;
+            columns.iter().try_for_each(|count| write!(out, ", {count}"))?;
+            writeln!(out)?;
+        }
+    }
+    Ok(())
+}

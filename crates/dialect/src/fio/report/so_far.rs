@@ -1,0 +1,93 @@
+//! A run that is not over yet: what `--status-interval` and SIGUSR1 report. Whoever watches a run hands on the intervals
+//! and events as they come; at any moment they are a run that a report can be made of.
+
+use fathom_record::{Event, Happening, Interval, Load, Purpose, Run, Sample, Totals, Why, WorkerTotals};
+use fathom_spec::{Plan, StreamId};
+
+/// What was seen of a run so far.
+#[derive(Clone, Debug)]
+pub struct SoFar {
+    run: Run,
+    began_ns: Vec<Option<u64>>,
+    ended_ns: Vec<Option<u64>>,
+}
+
+impl SoFar {
+    /// Nothing yet.
+    pub fn new(plan: &Plan) -> Self {
+        let run = Run {
+            name: String::new(),
+            purpose: Purpose::Load,
+            load: Load::default(),
+            plan: plan.clone(),
+            began_ns: 0,
+            length_ns: 0,
+            intervals: Vec::new(),
+            workers: Vec::new(),
+            samples: Vec::new(),
+            events: Vec::new(),
+            queues: Vec::new(),
+        };
+        let none = vec![None; plan.streams.len()];
+        SoFar { run, began_ns: none.clone(), ended_ns: none }
+    }
+
+    /// Something happened.
+    pub fn event(&mut self, event: &Event) {
+        let (times, stream) = match &event.what {
+            Happening::Started(stream) => (&mut self.began_ns, stream),
+            Happening::Stopped(stream, _) => (&mut self.ended_ns, stream),
+            _ => return self.run.events.push(event.clone()),
+        };
+        if let Some(time) = times.get_mut(stream.0 as usize) {
+            *time = Some(event.at_ns);
+        }
+    }
+
+    /// A worker has handed over an interval.
+    pub fn interval(&mut self, interval: &Interval) {
+        let same =
+            |mine: &&mut Interval| mine.stream == interval.stream && mine.start_ns == interval.start_ns;
+        match self.run.intervals.iter_mut().rev().find(same) {
+            Some(mine) => mine.merge(interval),
+            None => self.run.intervals.push(interval.clone()),
+        }
+    }
+
+    /// The disks' counters as they are now, where the caller reads them.
+    pub fn samples(&mut self, samples: impl IntoIterator<Item = Sample>) {
+        self.run.samples.extend(samples);
+    }
+
+    /// The run as it stands. Its streams are as long as what they have handed over: an interval that is still being
+    /// filled is not in it, and neither is the CPU time, which workers tell when they end.
+    pub fn run(&self, now_ns: u64, totals: &[Totals]) -> Run {
+        let mut run = self.run.clone();
+        run.length_ns = now_ns;
+        run.intervals.sort_by_key(|interval| (interval.stream, interval.start_ns));
+        for (at, stream) in run.plan.streams.iter().enumerate() {
+            let id = StreamId(at as u32);
+            let Some(began_ns) = self.began_ns[at] else { continue };
+            let mine = run.intervals.iter().filter(|interval| interval.stream == id);
+            let told_ns = mine.map(|interval| interval.start_ns + interval.length_ns).max();
+            let running = totals.iter().any(|total| total.stream == id && total.running > 0);
+            let end_ns = match (running, self.ended_ns[at]) {
+                (false, Some(ended_ns)) => ended_ns,
+                _ => told_ns.unwrap_or(began_ns).min(now_ns),
+            };
+            for worker in 0..stream.workers {
+                run.workers.push(WorkerTotals {
+                    stream: id,
+                    worker,
+                    user_ns: 0,
+                    system_ns: 0,
+                    span_ns: (began_ns, end_ns.max(began_ns)),
+                    counts: Vec::new(),
+                    ended: if running { Why::Told } else { Why::Finished },
+                    outstanding_most: stream.depth.most(),
+                });
+            }
+        }
+        run
+    }
+}

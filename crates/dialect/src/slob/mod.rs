@@ -1,0 +1,35 @@
+//! SLOB and pgio: their parameters to settings, and what a database session's run has shown to their words.
+//!
+//! | module | knows |
+//! |---|---|
+//! | [`table`] | every parameter of `slob.conf` and `pgio.conf` |
+//! | [`settings`] | their values, and which go together |
+//! | `values` | their values as the scripts write them |
+//! | [`conf`] | the files as a shell would read them |
+//! | [`told`] | what is kept of a run beside its raw facts |
+//! | [`counted`] | what the database and its disks counted |
+//! | [`judged`] | was the disk measured, or a cache? |
+//! | [`log`] | the lines that the scripts print |
+//! | [`awr`] | a report with AWR's names, and `db_stats.out` |
+//! | [`observed`] | what a running database asks of its storage, and who is slow |
+//! | [`sysstat`] | `iostat.out`, `vmstat.out`, `mpstat.out` |
+//! | [`when`] | the time of day of a moment of a run |
+
+pub mod awr;
+pub mod conf;
+pub mod counted;
+pub mod judged;
+pub mod log;
+pub mod observed;
+pub mod settings;
+pub mod sysstat;
+pub mod table;
+pub mod told;
+mod values;
+pub mod when;
+
+pub use conf::read as read_conf;
+pub use counted::{Counted, Device};
+pub use settings::{Amount, Hotspot, RedoStress, Settings, Statistics, Thinking, Words, Wrong};
+pub use told::Told;
+pub use when::When;
