@@ -68,6 +68,20 @@ pub enum Command {
     },
     /// Measure the storage through a real database, as SLOB does: PostgreSQL, MySQL, MariaDB, SQLite
     Slob(Box<crate::slob::args::Slob>),
+    /// Speak bonnie++'s language: fathom bonnie++ -d DIRECTORY -u USER; refusals tell its options
+    #[command(name = "bonnie++", disable_help_flag = true)]
+    Bonnie {
+        /// bonnie++'s own options
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTION")]
+        words: Vec<String>,
+    },
+    /// Speak iozone's language: fathom iozone -a -I -f FILE; refusals tell what is left out
+    #[command(disable_help_flag = true)]
+    Iozone {
+        /// iozone's own options
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTION")]
+        words: Vec<String>,
+    },
     /// Is a calibration IN PROGRESS, READY or NOT AVAILABLE
     Status,
     /// List the runs that were kept

@@ -1,10 +1,12 @@
 //! The only one that speaks: arguments, progress, printing, exit codes. No arithmetic, no SQL, no `unsafe`.
 
 pub mod args;
+mod bonnie;
 mod calibrate;
 mod dd;
 mod dt;
 mod fio;
+mod iozone;
 mod keep;
 mod load;
 mod orion;
@@ -123,7 +125,9 @@ fn execute(command: &Command, context: &Context, engine: &mut Engine) -> anyhow:
         | Command::Fio { .. }
         | Command::Sysbench { .. }
         | Command::Dd { .. }
-        | Command::Dt { .. } => Ok(Ended::Done),
+        | Command::Dt { .. }
+        | Command::Bonnie { .. }
+        | Command::Iozone { .. } => Ok(Ended::Done),
         Command::Status => records::status(context),
         Command::History(args) => records::history(args, context),
         Command::Show(args) => records::show(args, context),

@@ -1,7 +1,7 @@
 //! The tools whose languages are spoken: one table, asked by name for `fathom NAME …` and for a link of that name.
 
 use crate::args::Command;
-use crate::{Context, dd, dt, fio, orion, slob, status, sysbench};
+use crate::{Context, bonnie, dd, dt, fio, iozone, orion, slob, status, sysbench};
 use fathom_engine::Engine;
 use std::path::Path;
 
@@ -21,6 +21,8 @@ pub const PEERS: &[Peer] = &[
     Peer { name: "dd", run: dd::run },
     Peer { name: "dt", run: dt::run },
     Peer { name: "slob", run: |words, context, _| slob::called(words, context) },
+    Peer { name: "bonnie++", run: bonnie::run },
+    Peer { name: "iozone", run: iozone::run },
 ];
 
 /// The tool by whose name the program was called, if it was.
@@ -37,6 +39,8 @@ pub fn of(command: &Command) -> Option<(&'static Peer, &[String])> {
         Command::Sysbench { words } => Some((named("sysbench")?, words)),
         Command::Dd { words } => Some((named("dd")?, words)),
         Command::Dt { words } => Some((named("dt")?, words)),
+        Command::Bonnie { words } => Some((named("bonnie++")?, words)),
+        Command::Iozone { words } => Some((named("iozone")?, words)),
         _ => None,
     }
 }

@@ -89,6 +89,7 @@ impl Filler {
                 | Content::Pattern(_)
                 | Content::LogicalBlock
                 | Content::SysbenchSum
+                | Content::Kept
                 | Content::DataTest(_)
         ) || matches!(content, Content::FioHeader { hash, .. } if fio::Hash::of_number(*hash).is_some());
         let mut random = Xoshiro256Plus::seed_from_u64(seed ^ 0xF111_F111);
@@ -110,7 +111,7 @@ impl Filler {
 
     /// Can what it writes be checked?
     pub fn checks(&self) -> bool {
-        !matches!(self.content, Content::Random { .. })
+        !matches!(self.content, Content::Random { .. } | Content::Kept)
     }
 
     /// Fills a block that stands at `offset`. `mark` is the source's own word for it: the number of the write.
@@ -127,6 +128,7 @@ impl Filler {
                 self.random_block(bytes, compress, dedupe);
             }
             Content::DataTest(format) => dt::fill(format, bytes, offset),
+            Content::Kept => {}
             Content::SysbenchSum => {
                 self.lanes.fill(bytes);
                 sysbench::seal(bytes, offset);
@@ -180,7 +182,7 @@ impl Filler {
                 length: bytes.len() as u32,
                 note: wrong.to_string(),
             }),
-            Content::Random { .. } => None,
+            Content::Random { .. } | Content::Kept => None,
             Content::DataTest(format) => dt::check(format, bytes, offset, &mut self.told),
             _ => {
                 let mut told = std::mem::take(&mut self.told);

@@ -5,16 +5,20 @@
 //!
 //! | module | tool |
 //! |---|---|
+//! | [`bonnie`] | bonnie++ |
 //! | [`dd`] | coreutils' dd |
 //! | [`dt`] | dt, the Data Test program |
 //! | [`fio`] | fio |
+//! | [`iozone`] | iozone |
 //! | [`orion`] | Oracle's ORION |
 //! | [`sysbench`] | sysbench fileio |
 //! | [`slob`] | SLOB and pgio |
 
+pub mod bonnie;
 pub mod dd;
 pub mod dt;
 pub mod fio;
+pub mod iozone;
 pub mod orion;
 pub mod slob;
 pub mod sysbench;

@@ -18,6 +18,7 @@ fn files(under: &Path, verbs: &[Verb]) -> Files {
         verbs: verbs.to_vec(),
         count: 50,
         size: Bytes(3000),
+        size_least: None,
         under: under.to_string_lossy().into_owned(),
         prefix: "f".to_owned(),
         directories: 0,
@@ -62,6 +63,22 @@ fn each_verb_goes_over_all_files_and_leaves_nothing_behind() {
 }
 
 #[test]
+fn files_of_several_sizes_are_read_whole_and_a_sync_ends_each_pass() {
+    let folder = folder();
+    let verbs = [Verb::Create, Verb::Read, Verb::Delete];
+    let files = Files { size_least: Some(Bytes(10)), size: Bytes(20), ..files(folder.path(), &verbs) };
+    let mut plan = plan(Work::Files(files));
+    plan.streams[0].after_last = vec![SyncKind::Fsync];
+    let run = run(&plan);
+    let told: Vec<(Verb, u64)> =
+        run.workers[0].counts.iter().map(|(verb, counts)| (*verb, counts.operations)).collect();
+    assert_eq!(told, [(Verb::Create, 50), (Verb::Read, 50), (Verb::Delete, 50), (Verb::Sync, 1)]);
+    let bytes: Vec<u64> = run.workers[0].counts.iter().map(|(_, counts)| counts.bytes).collect();
+    assert_eq!(bytes[0], bytes[1]);
+    assert!((501..1000).contains(&bytes[0]), "{bytes:?}");
+}
+
+#[test]
 fn files_that_exist_are_not_overwritten_and_missing_ones_are_errors() {
     let folder = folder();
     std::fs::write(folder.path().join("f0.7"), "mine").unwrap();
@@ -90,7 +107,7 @@ fn a_folder_that_is_not_there_and_a_verb_that_is_none_of_files_are_errors() {
     let error = Engine::default().execute(&missing, &mut ()).unwrap_err().to_string();
     assert!(error.contains("/nonexistent"), "{error}");
     let folder = folder();
-    let odd = plan(Work::Files(files(folder.path(), &[Verb::Read])));
+    let odd = plan(Work::Files(files(folder.path(), &[Verb::Trim])));
     assert!(Engine::default().execute(&odd, &mut ()).is_err());
 }
 

@@ -174,6 +174,12 @@ pub enum Mix {
     },
     /// Each block is discarded, and then written.
     TrimWrite,
+    /// Each block is read, and then some of them are written back. Stops count the reads; a write belongs to the read
+    /// before it.
+    ReadWrite {
+        /// How many are written back, 0 to 100.
+        write_percent: u8,
+    },
     /// By what was completed so far, as sysbench does.
     ByCompleted {
         /// The ratio to keep.
@@ -281,6 +287,8 @@ pub enum Content {
     },
     /// sysbench's checksum block.
     SysbenchSum,
+    /// What stands in the worker's buffer: at one outstanding I/O, what it read last.
+    Kept,
 }
 
 /// What is checked of what is read back.

@@ -87,12 +87,16 @@ pub enum Work {
 /// Work on many files.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Files {
-    /// Create, open, stat, delete: each over all files before the next. At most four.
+    /// Create, open, read, stat, delete: each over all files before the next. At most four, with a sync after the last
+    /// three; `after_last` makes the directory's file system durable.
     pub verbs: Vec<Verb>,
     /// How many files each worker has.
     pub count: u64,
     /// Bytes in each, written when it is made.
     pub size: Bytes,
+    /// Some: each file has a random number of bytes from this to `size`.
+    #[serde(default)]
+    pub size_least: Option<Bytes>,
     /// The directory in which they are made; it exists.
     pub under: String,
     /// What their names begin with; worker and number follow.

@@ -2,6 +2,7 @@
 //! touched. Each test has a directory of its own; those that measure have a disk of their own where the machine
 //! can make one, so that nobody else's load or lock is in the way.
 
+mod bonnie;
 mod dd;
 mod disks;
 mod dt;
@@ -10,6 +11,7 @@ mod fio;
 mod fio_report;
 mod guard;
 mod input;
+mod iozone;
 mod orion;
 mod output;
 mod place;

@@ -94,6 +94,7 @@ fn work(job: &Job, ground: &Ground) -> Result<Work, Trouble> {
         verbs,
         count: ground.territory.files.len() as u64,
         // fio makes empty files too.
+        size_least: None,
         size: Bytes(0),
         under: files.directories.get(turn).cloned().unwrap_or_else(|| ".".to_owned()),
         prefix: if ground.clone == 0 {

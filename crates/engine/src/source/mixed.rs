@@ -64,8 +64,8 @@ pub(crate) struct Mixed {
     last_target: u16,
     /// Targets that are still to be synced in turn.
     to_sync: Vec<(SyncKind, u16)>,
-    /// What was trimmed and is to be written next.
-    trimmed: Option<(u16, u64, u32)>,
+    /// What was trimmed or read and is to be written next.
+    second: Option<(u16, u64, u32)>,
     limit: Limit,
     drawn: Option<Operation>,
     completed: (u64, u64),
@@ -84,7 +84,7 @@ impl Mixed {
         let cell = |verb| verbs.iter().position(|v| *v == verb).unwrap_or(0) as u8;
         Mixed {
             to_sync: Vec::with_capacity(grid.targets().count()),
-            trimmed: None,
+            second: None,
             grid,
             order,
             lengths,
@@ -103,29 +103,39 @@ impl Mixed {
         if let Some((kind, target)) = self.next_sync() {
             return Some(Operation::sync(kind, target, self.cells[2]));
         }
-        if let Some((target, offset, length)) = self.trimmed.take() {
-            return Some(self.spent(Verb::Write, self.cells[1], (target, offset, length)));
+        if let Some(place) = self.second.take() {
+            let write = self.operation(Verb::Write, self.cells[1], place);
+            if self.mix == Mix::TrimWrite {
+                self.limit.spend(write.length);
+            }
+            return Some(write);
         }
         if self.limit.reached() {
             return None;
         }
         let (verb, cell) = self.verb();
         let place = self.place(verb);
-        if self.mix == Mix::TrimWrite {
-            self.trimmed = Some(place);
-        }
-        Some(self.spent(verb, cell, place))
+        let pairs = match self.mix {
+            Mix::TrimWrite => true,
+            Mix::ReadWrite { write_percent } => {
+                write_percent >= 100 || unit(self.random.next_u64()) * 100.0 < f64::from(write_percent)
+            }
+            _ => false,
+        };
+        self.second = pairs.then_some(place);
+        let first = self.operation(verb, cell, place);
+        self.limit.spend(first.length);
+        Some(first)
     }
 
-    /// An operation, booked against the limit and told to the rules of syncs.
-    fn spent(&mut self, verb: Verb, cell: u8, (target, offset, length): (u16, u64, u32)) -> Operation {
+    /// An operation, told to the rules of syncs.
+    fn operation(&mut self, verb: Verb, cell: u8, (target, offset, length): (u16, u64, u32)) -> Operation {
         for (rule, since) in &mut self.rules {
             if rule.of == verb {
                 *since += 1;
                 self.last_target = target;
             }
         }
-        self.limit.spend(length);
         Operation { offset, due_ns: 0, mark: 0, length, target, verb, cell }
     }
 
@@ -149,6 +159,7 @@ impl Mixed {
         let read = match self.mix {
             Mix::Only(verb) => return (verb, 0),
             Mix::TrimWrite => return (Verb::Trim, self.cells[3]),
+            Mix::ReadWrite { .. } => return (Verb::Read, self.cells[0]),
             Mix::Random { read_percent } => unit(self.random.next_u64()) * 100.0 < f64::from(read_percent),
             Mix::ByCompleted { reads_per_write, .. } => {
                 let (reads, writes) = self.completed;

@@ -76,7 +76,9 @@ pub fn verbs(blocks: &Blocks) -> Vec<Verb> {
         (Mix::Only(verb), _) => vec![*verb],
         (Mix::ByCompleted { commits: true, .. }, _) => vec![Verb::Read, Verb::Commit],
         (Mix::TrimWrite, _) => vec![Verb::Trim, Verb::Write],
-        (Mix::Random { .. } | Mix::ByCompleted { .. }, _) => vec![Verb::Read, Verb::Write],
+        (Mix::Random { .. } | Mix::ByCompleted { .. } | Mix::ReadWrite { .. }, _) => {
+            vec![Verb::Read, Verb::Write]
+        }
     };
     if !blocks.sync.is_empty() {
         verbs.push(Verb::Sync);
@@ -129,7 +131,8 @@ pub fn build(
         }
         _ => one_space(blocks, geometry, stop, (worker, workers), seed, verbs)?,
     };
-    let apart = blocks.queue_options.no_overlap || blocks.mix == Mix::TrimWrite;
+    let in_pairs = matches!(blocks.mix, Mix::TrimWrite | Mix::ReadWrite { .. });
+    let apart = blocks.queue_options.no_overlap || in_pairs;
     Ok(if apart && blocks.verify.is_none() { Box::new(apart::Apart::new(plain)) } else { plain })
 }
 
@@ -260,6 +263,7 @@ pub fn writes(mix: &Mix) -> bool {
     match mix {
         Mix::Only(verb) => verb.writes(),
         Mix::Random { read_percent } => *read_percent < 100,
+        Mix::ReadWrite { write_percent } => *write_percent > 0,
         Mix::ByCompleted { .. } | Mix::TrimWrite => true,
     }
 }

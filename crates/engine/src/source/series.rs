@@ -67,7 +67,7 @@ impl Series {
             matches!(blocks.pattern, Pattern::Sequential(Begin::First) | Pattern::Uniform { once: false });
         order
             && matches!(blocks.sizes, Sizes::One(_))
-            && !matches!(blocks.mix, Mix::Random { .. } | Mix::TrimWrite)
+            && !matches!(blocks.mix, Mix::Random { .. } | Mix::TrimWrite | Mix::ReadWrite { .. })
     }
 
     /// The course that a stream's blocks describe. `stop.operations` is the number of all workers together, syncs
@@ -294,7 +294,7 @@ impl State {
                     false => (write(commits), rules.cells[1]),
                 }
             }
-            Mix::Random { .. } | Mix::TrimWrite => (Verb::Read, rules.cells[0]),
+            Mix::Random { .. } | Mix::TrimWrite | Mix::ReadWrite { .. } => (Verb::Read, rules.cells[0]),
         }
     }
 

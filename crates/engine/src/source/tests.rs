@@ -229,6 +229,28 @@ fn a_trimmed_block_is_written_next_and_never_while_the_trim_is_under_way() {
 }
 
 #[test]
+fn a_block_that_was_read_is_written_back_next_and_only_reads_count_against_the_end() {
+    let mut blocks = blocks(Pattern::Sequential(Begin::First), Sizes::One(Bytes(4096)));
+    let stop = Stop { passes: Some(1), ..Stop::default() };
+    for (write_percent, writes) in [(100, 4..=4), (0, 0..=0), (10, 0..=3)] {
+        blocks.mix = Mix::ReadWrite { write_percent };
+        let mut source = made(&blocks, &whole(16_384), &stop);
+        let (mut all, mut out, mut pace) = (Vec::new(), Vec::new(), Pace::Closed);
+        loop {
+            let fill = source.fill(0, 1, &mut pace, &mut out);
+            let Some(op) = out.pop() else { break assert_eq!(fill, Fill::Done) };
+            source.completed(&[(op, 4096)]);
+            all.push((op.verb, op.offset));
+        }
+        let reads: Vec<u64> = all.iter().filter(|(verb, _)| *verb == Verb::Read).map(|op| op.1).collect();
+        assert_eq!(reads, [0, 4096, 8192, 12_288]);
+        assert!(writes.contains(&(all.len() - 4)), "{all:?}");
+        let paired = |two: &[(Verb, u64)]| two[1].0 == Verb::Read || two[0] == (Verb::Read, two[1].1);
+        assert!(all.windows(2).all(paired), "{all:?}");
+    }
+}
+
+#[test]
 fn files_are_picked_in_turn_and_each_keeps_its_own_place() {
     let over: Vec<TargetId> = (0..3).map(TargetId).collect();
     let picked = |by, pattern| {

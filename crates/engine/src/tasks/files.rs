@@ -4,7 +4,7 @@ use crate::guard::{self, Permits};
 use fathom_drive::{Act, Serial, Trouble};
 use fathom_host::Roots;
 use fathom_record::{ExecuteError, Happening};
-use fathom_spec::{Bytes, Entry, Files, Stop, StreamId, Verb};
+use fathom_spec::{Bytes, Entry, Files, Stream, StreamId, Verb};
 use rand_xoshiro::Xoshiro256Plus;
 use rand_xoshiro::rand_core::{RngCore, SeedableRng};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags};
@@ -25,7 +25,12 @@ pub(crate) struct Filing {
     left: u64,
     passes: u64,
     path: PathBuf,
+    /// Bytes of the file that is made.
+    size: u64,
     bytes: Vec<u8>,
+    /// A sync is still to come, or is being done.
+    syncs: bool,
+    syncing: bool,
     /// Who may be removed that was not made here.
     guard: Option<(Roots, Permits)>,
     refused: Option<String>,
@@ -43,13 +48,19 @@ impl Filing {
         plan: &Files,
         stream: StreamId,
         worker: u32,
-        stop: &Stop,
+        described: &Stream,
         seed: u64,
         (roots, permits): (&Roots, &Permits),
     ) -> Result<Self, ExecuteError> {
-        let known = [Verb::Create, Verb::Open, Verb::Stat, Verb::Delete];
+        let known = [Verb::Create, Verb::Open, Verb::Read, Verb::Stat, Verb::Delete];
         if plan.verbs.is_empty() || plan.verbs.iter().any(|verb| !known.contains(verb)) {
-            return Err(refuse("files are made, opened, looked at and removed", "use these verbs only"));
+            return Err(refuse(
+                "files are made, opened, read, looked at and removed",
+                "use these verbs only",
+            ));
+        }
+        if plan.size_least.is_some_and(|least| least.0 > plan.size.0) {
+            return Err(refuse("the smallest file is larger than the largest", "turn them round"));
         }
         if plan.prefix.contains('/') || plan.count == 0 || plan.count > u64::from(u32::MAX) {
             return Err(refuse(
@@ -68,7 +79,8 @@ impl Filing {
             });
         }
         let own = plan.verbs.contains(&Verb::Create);
-        let piece = if own { plan.size.0.min(PIECE) } else { 0 };
+        let moves = own || plan.verbs.contains(&Verb::Read);
+        let piece = if moves { plan.size.0.clamp(1, PIECE) } else { 0 };
         let mut random = Xoshiro256Plus::seed_from_u64(seed);
         let bytes = (0..piece).map(|_| random.next_u64() as u8).collect();
         Ok(Filing {
@@ -79,10 +91,13 @@ impl Filing {
             random,
             verb: 0,
             done: 0,
-            left: stop.operations.unwrap_or(u64::MAX),
-            passes: stop.passes.unwrap_or(1),
+            left: described.stop.operations.unwrap_or(u64::MAX),
+            passes: described.stop.passes.unwrap_or(1),
             path: PathBuf::new(),
+            size: plan.size.0,
             bytes,
+            syncs: super::ends_with_sync(described),
+            syncing: false,
             // The user's word for the directory is his word for the files in it.
             guard: (!own && !permits.consented(plan.under.as_ref()))
                 .then(|| (roots.clone(), permits.clone())),
@@ -139,7 +154,33 @@ impl Filing {
         }
     }
 
+    /// Reads a file to its end.
+    fn read(&mut self) -> Result<u64, Errno> {
+        let plain = OFlags::CLOEXEC | OFlags::NOFOLLOW;
+        let file = rustix::fs::open(&self.path, plain | OFlags::RDONLY, Mode::empty())?;
+        let mut bytes = 0;
+        loop {
+            match rustix::io::read(&file, &mut self.bytes[..])? {
+                0 => return Ok(bytes),
+                more => bytes += more as u64,
+            }
+        }
+    }
+
+    /// Makes everything of the file system durable.
+    fn sync(&self) -> Result<u64, Errno> {
+        let flags = OFlags::CLOEXEC | OFlags::DIRECTORY;
+        let folder = rustix::fs::open(&self.plan.under, flags, Mode::empty())?;
+        rustix::fs::syncfs(folder).map(|()| 0)
+    }
+
     fn act(&mut self) -> Result<u64, Errno> {
+        if self.syncing {
+            return self.sync();
+        }
+        if self.plan.verbs[self.verb] == Verb::Read {
+            return self.read();
+        }
         let (path, directory) = (&self.path, self.plan.entry == Entry::Directory);
         let plain = OFlags::CLOEXEC | OFlags::NOFOLLOW;
         match self.plan.verbs[self.verb] {
@@ -147,14 +188,14 @@ impl Filing {
             Verb::Create => {
                 let flags = plain | OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY;
                 let file = std::fs::File::from(rustix::fs::open(path, flags, Mode::from_raw_mode(0o600))?);
-                let mut left = self.plan.size.0;
+                let mut left = self.size;
                 while left > 0 {
                     let piece = &self.bytes[..left.min(PIECE) as usize];
                     std::io::Write::write_all(&mut &file, piece)
                         .map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
                     left -= piece.len() as u64;
                 }
-                Ok(self.plan.size.0)
+                Ok(self.size)
             }
             Verb::Open => {
                 let flags = if directory { plain | OFlags::DIRECTORY } else { plain | OFlags::RDWR };
@@ -169,7 +210,7 @@ impl Filing {
     fn trouble(&self, errno: Errno) -> Happening {
         Happening::Fault {
             stream: self.stream,
-            verb: self.plan.verbs[self.verb],
+            verb: if self.syncing { Verb::Sync } else { self.plan.verbs[self.verb] },
             offset: Bytes(0),
             errno: errno.raw_os_error(),
             moved: Bytes(0),
@@ -185,7 +226,15 @@ impl Serial for Filing {
             self.end_verb();
         }
         if self.passes == 0 || self.left == 0 {
-            return None;
+            self.syncing = std::mem::take(&mut self.syncs);
+            let cell = self.plan.verbs.len() as u8;
+            return self.syncing.then_some(Act {
+                verb: Verb::Sync,
+                cell,
+                bytes: 0,
+                paced: false,
+                wait_ns: 0,
+            });
         }
         if self.done == 0 {
             self.begin_verb();
@@ -199,7 +248,17 @@ impl Serial for Filing {
             self.refused = allowed.err().map(|error| error.to_string());
         }
         let verb = self.plan.verbs[self.verb];
-        Some(Act { verb, cell: self.verb as u8, bytes: self.plan.size.0 as u32, paced: true, wait_ns: 0 })
+        if let Some(least) = self.plan.size_least {
+            let range = u128::from(self.plan.size.0 - least.0) + 1;
+            self.size = least.0 + ((u128::from(self.random.next_u64()) * range) >> 64) as u64;
+        }
+        Some(Act {
+            verb,
+            cell: self.verb as u8,
+            bytes: self.size.min(u64::from(u32::MAX)) as u32,
+            paced: true,
+            wait_ns: 0,
+        })
     }
 
     fn perform(&mut self) -> Result<u32, Trouble> {

@@ -24,11 +24,13 @@ pub(crate) fn job<'a>(
     let task = Task { stream: stream.clone(), seed: plan.seed.wrapping_add(u64::from(worker) * 7919) };
     let (verbs, prepare): (Vec<Verb>, fathom_drive::Prepare<'a>) = match &stream.work {
         Work::Files(files) => {
-            if files.verbs.len() > CELLS {
+            let mut verbs = files.verbs.clone();
+            verbs.extend(ends_with_sync(stream).then_some(Verb::Sync));
+            if verbs.len() > CELLS {
                 return Err(refuse(format!("a stream has at most {CELLS} verbs")));
             }
-            let work = files::Filing::new(files, id, worker, &stream.stop, task.seed, (roots, permits))?;
-            (files.verbs.clone(), Box::new(move |seat| Ok(task.with(work, seat))))
+            let work = files::Filing::new(files, id, worker, stream, task.seed, (roots, permits))?;
+            (verbs, Box::new(move |seat| Ok(task.with(work, seat))))
         }
         Work::Compute { share } => {
             let share = *share;
@@ -48,18 +50,23 @@ fn refuse(what: String) -> ExecuteError {
     ExecuteError::Plan { what, hint: "describe the load without it".to_owned() }
 }
 
+/// Is the file system made durable after the last file?
+pub(crate) fn ends_with_sync(stream: &Stream) -> bool {
+    stream.after_last.iter().any(|kind| *kind != SyncKind::None)
+}
+
 /// What a serial stream must not ask for, because nothing would come of it.
 fn check(stream: &Stream) -> Result<(), ExecuteError> {
     let serial = matches!(stream.work, Work::Files(_) | Work::Compute { .. });
     let asks = stream.depth.most() > 1
         || stream.keep.submit
         || stream.keep.log.is_some()
-        || !stream.after_last.is_empty()
+        || (!stream.after_last.is_empty() && !matches!(stream.work, Work::Files(_)))
         || stream.stop.bytes.is_some()
         || matches!(stream.arrival, Arrival::Recorded { .. } | Arrival::Closed { think: Some(_) });
     match serial && asks {
         true => Err(refuse(
-            "work on files or of the CPU knows neither depth, submission, log, think time, end syncs nor a limit in bytes"
+            "work on files or of the CPU knows neither depth, submission, log, think time nor a limit in bytes, and the CPU no end syncs"
                 .to_owned(),
         )),
         false => Ok(()),

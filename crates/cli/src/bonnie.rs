@@ -1,0 +1,331 @@
+//! `fathom bonnie++`, and the program called through a link named `bonnie++`: its options in, its table and its CSV
+//! line out. Each of its tests is one plan, and one run of the record.
+
+mod cache;
+mod user;
+
+use crate::keep::{Keeper, empty_record};
+use crate::surroundings::{self, Interrupt};
+use crate::targets::Ready;
+use crate::{Context, INTERRUPTED, preflight};
+use fathom_dialect::bonnie::{self, Asked, CSV_HEADER, Figure, Options, Seen, Test, USAGE};
+use fathom_engine::{Engine, Permits, Policy};
+use fathom_host::Roots;
+use fathom_record::*;
+use fathom_spec::{StreamId, Verb};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// Runs the command on the words after its name and answers bonnie++'s exit status.
+pub fn run(words: &[String], context: &Context, engine: &mut Engine) -> u8 {
+    let options = match bonnie::parse(words) {
+        Asked::Measure(options) => *options,
+        Asked::Refused(why) => return refuse(&why),
+    };
+    if let Err(why) = ready(&options, context) {
+        return refuse(&why);
+    }
+    let memory_mib = memory_mib();
+    let size = options.size_on(memory_mib);
+    if let Err(why) = options.guard(memory_mib) {
+        return refuse(&why);
+    }
+    let seed = match seed(&options) {
+        Ok(seed) => seed,
+        Err(why) => return refuse(&why),
+    };
+    if bonnie::tests(&options, size).is_empty() {
+        return refuse(USAGE);
+    }
+    let limit = match options.limit_cache.map(cache::Limit::to).transpose() {
+        Ok(limit) => limit,
+        Err(why) => return refuse(&why),
+    };
+    let status = measure(&options, (size, seed), context, engine);
+    drop(limit);
+    status
+}
+
+fn refuse(why: &str) -> u8 {
+    // Who closed stderr does not want to know.
+    let _ = std::io::stderr().lock().write_all(why.as_bytes());
+    1
+}
+
+/// Says something on the way.
+fn tell(options: &Options, text: &str) {
+    if !options.quiet {
+        let _ = std::io::stderr().lock().write_all(text.as_bytes());
+    }
+}
+
+/// The user, and the directory.
+fn ready(options: &Options, context: &Context) -> Result<(), String> {
+    let root = rustix::process::geteuid().is_root();
+    if root && options.identity.user.is_none() {
+        return Err(format!("You must use the \"-u\" switch when running as root.\n{USAGE}"));
+    }
+    if !Path::new(&options.directory).is_dir() {
+        return Err(format!("Can't change to directory \"{}\".\n{USAGE}", options.directory));
+    }
+    if let Some(said) = user::become_user(&options.identity, context)? {
+        tell(options, &said);
+    }
+    Ok(())
+}
+
+/// Memory as bonnie++ tells it: whole pairs of MiB.
+fn memory_mib() -> u64 {
+    let about = rustix::system::sysinfo();
+    ((about.totalram as u64).saturating_mul(u64::from(about.mem_unit)) >> 20) & !1
+}
+
+fn seed(options: &Options) -> Result<u64, String> {
+    let Some(name) = &options.random_file else {
+        return Ok(options.seed.unwrap_or_else(|| surroundings::seconds().into()));
+    };
+    let mut bytes = [0; 8];
+    let read =
+        std::fs::File::open(name).and_then(|mut file| std::io::Read::read_exact(&mut file, &mut bytes));
+    read.map_err(|error| format!("Can't open random file \"{name}\": {error}\n"))?;
+    Ok(u64::from_be_bytes(bytes))
+}
+
+/// What is on the disk while tests run: removed whatever happens.
+struct Place {
+    path: PathBuf,
+}
+
+impl Place {
+    fn of(options: &Options) -> Self {
+        Place { path: Path::new(&options.directory).join(format!("Bonnie.{}", std::process::id())) }
+    }
+
+    fn name(&self) -> String {
+        self.path.to_string_lossy().into_owned()
+    }
+
+    /// A new file or a new directory where the test wants one.
+    fn prepare(&self, test: Test) -> Result<(), String> {
+        let cannot = |error: std::io::Error| format!("Can't make {}: {error}\n", self.path.display());
+        match test {
+            test if test.begins_anew() => match std::fs::remove_file(&self.path) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(cannot(error)),
+                _ => Ok(()),
+            },
+            Test::CreateInOrder | Test::CreateAtRandom => {
+                self.remove();
+                std::fs::create_dir(&self.path).map_err(cannot)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn remove(&self) {
+        // The name has our process's number: what has it is ours, or was left by one that is gone.
+        let _ = std::fs::remove_file(&self.path).or_else(|_| std::fs::remove_dir_all(&self.path));
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.remove();
+    }
+}
+
+fn measure(options: &Options, (size, seed): (u64, u64), context: &Context, engine: &mut Engine) -> u8 {
+    let interrupt = Interrupt::watch();
+    let roots = Roots::default();
+    let storage = fathom_host::resolve(&roots, Path::new(&options.directory)).ok();
+    let here = storage.map(|storage| Ready::Existing {
+        path: PathBuf::from(&options.directory),
+        storage: Box::new(storage),
+    });
+    let found = preflight::look(&roots, here.as_slice());
+    let facts = found.facts(serde_json::Value::Null).unwrap_or_default();
+    let mut record = empty_record("bonnie++", &context.command, None, vec![options.directory.clone()], facts);
+    record.notes.extend(found.notes.iter().cloned());
+    let (mut keeper, lost) = Keeper::begin(context.store.clone(), &record, found.physical_disks());
+    record.notes.extend(lost);
+    engine.disks = found.disks.clone();
+    let name = options.name.clone();
+    let name = name.unwrap_or_else(|| rustix::system::uname().nodename().to_string_lossy().into_owned());
+    let mut status = 0;
+    if options.runs.is_some_and(|runs| runs > 0) {
+        let _ = writeln!(std::io::stdout(), "{CSV_HEADER}");
+    }
+    for _ in 0..options.runs.unwrap_or(1) {
+        let mut seen = Seen { name: name.clone(), seed, size, figures: Vec::new() };
+        match all_tests(options, &mut seen, &interrupt, engine, &mut record) {
+            Ok(()) => report(options, &seen),
+            Err(why) => {
+                status = if interrupt.raised() { INTERRUPTED } else { refuse(&why) };
+                break;
+            }
+        }
+        keeper.save(&record);
+    }
+    record.ended = surroundings::now();
+    record.ending = match status {
+        0 => Ending::Complete,
+        INTERRUPTED => Ending::Interrupted,
+        _ => Ending::Failed,
+    };
+    record.notes.extend(notes(options, size));
+    keeper.finish(&record);
+    if surroundings::speaks_notes() {
+        for note in &record.notes {
+            let hint = note.hint.iter().map(|hint| format!("\nhint: {hint}")).collect::<String>();
+            let _ = writeln!(std::io::stderr(), "note: {}{hint}", note.text);
+        }
+    }
+    status
+}
+
+/// One after the other; what was seen of each goes into the record at once.
+fn all_tests(
+    options: &Options,
+    seen: &mut Seen,
+    interrupt: &Interrupt,
+    engine: &mut Engine,
+    record: &mut ResultRecord,
+) -> Result<(), String> {
+    let place = Place::of(options);
+    for test in bonnie::tests(options, seen.size) {
+        if test == Test::CreateInOrder {
+            place.remove();
+        }
+        let (begin, end) = test.says();
+        tell(options, begin);
+        place.prepare(test)?;
+        let mut permits = Permits::new(Policy::WhenHolding);
+        permits.add_consent(place.name());
+        engine.permits = permits;
+        let plan = bonnie::plan(options, test, &place.name(), seen.size, seen.seed);
+        let mut run = engine.execute(&plan, &mut Until(interrupt)).map_err(|error| format!("\n{error}\n"))?;
+        run.name = test.name().to_owned();
+        run.load = Load { small: plan.streams[0].workers, large: 0 };
+        let failed = failure(&run);
+        seen.figures.push((test, figure(test, &run)));
+        record.runs.push(run);
+        if let Some(why) = failed {
+            return Err(format!("\n{why}\n"));
+        }
+        if interrupt.raised() {
+            return Err(String::new());
+        }
+        match test {
+            Test::Seek => tell(options, &format!("{}\n", "done...".repeat(options.seekers as usize))),
+            _ => tell(options, end),
+        }
+    }
+    Ok(())
+}
+
+fn failure(run: &Run) -> Option<String> {
+    run.events.iter().find_map(|event| match &event.what {
+        Happening::Fault { verb, errno, target, .. } => {
+            let error = match errno {
+                // A part of a block found no place.
+                0 => rustix::io::Errno::NOSPC.raw_os_error(),
+                errno => *errno,
+            };
+            let error = std::io::Error::from_raw_os_error(error).to_string();
+            let error = error.split(" (os error").next().unwrap_or_default().to_owned();
+            Some(match verb {
+                Verb::Write => format!("Can't write block.: {error}"),
+                Verb::Read => format!("Can't read block.: {error}"),
+                Verb::Sync => format!("Can't sync.: {error}"),
+                Verb::Create => format!("Can't create file {target}: {error}"),
+                Verb::Stat => format!("Can't stat file {target}: {error}"),
+                _ => format!("Can't delete file {target}: {error}"),
+            })
+        }
+        _ => None,
+    })
+}
+
+/// What bonnie++ would have measured.
+fn figure(test: Test, run: &Run) -> Figure {
+    let first = run.workers.iter().map(|worker| worker.span_ns.0).min().unwrap_or(0);
+    let last = run.workers.iter().map(|worker| worker.span_ns.1).max().unwrap_or(0);
+    let counted = |of: fn(&Counts) -> u64| {
+        // The first verb is the test's: a rewrite and a seek read before they write.
+        run.workers
+            .iter()
+            .filter_map(|worker| worker.counts.first())
+            .map(|(_, counts)| of(counts))
+            .sum::<u64>()
+    };
+    let amount = match test {
+        Test::Seek => counted(|counts| counts.operations) as f64,
+        test if test.is_of_files() => counted(|counts| counts.operations) as f64,
+        _ => counted(|counts| counts.bytes) as f64 / 1024.0,
+    };
+    let longest_ns = run.merged(StreamId(0)).map_or(0, |all| {
+        let calls = all.cells.iter().filter(|(verb, _)| *verb != Verb::Sync);
+        calls.filter_map(|(_, cell)| cell.service.as_ref()).map(|latency| latency.max_ns).max().unwrap_or(0)
+    });
+    Figure {
+        amount,
+        elapsed_s: last.saturating_sub(first) as f64 / 1e9,
+        cpu_s: run.workers.iter().map(|worker| worker.user_ns + worker.system_ns).sum::<u64>() as f64 / 1e9,
+        longest_us: longest_ns.div_ceil(1000),
+    }
+}
+
+fn report(options: &Options, seen: &Seen) {
+    let (mut table, mut line) = (Vec::new(), Vec::new());
+    let made = bonnie::table(options, seen, &mut table).and_then(|()| bonnie::csv(options, seen, &mut line));
+    if made.is_err() {
+        return;
+    }
+    let mut out = std::io::stdout().lock();
+    let _ = match (options.runs, options.quiet) {
+        (Some(_), _) => Ok(()),
+        (None, true) => std::io::stderr().lock().write_all(&table),
+        (None, false) => out.write_all(&table),
+    };
+    let _ = out.write_all(&line).and_then(|()| out.flush());
+}
+
+/// What bonnie++ does not say of itself.
+fn notes(options: &Options, size: u64) -> Vec<Note> {
+    let mut notes = Vec::new();
+    if size == 0 {
+        return notes;
+    }
+    let note = |text: String, hint: &str| Note { text, hint: Some(hint.to_owned()) };
+    notes.push(note(
+        "what was written is zeros: storage that compresses or leaves out zeros is measured too fast"
+            .to_owned(),
+        "fathom calibrate writes random bytes",
+    ));
+    let memory = options.limit_cache.unwrap_or(memory_mib() << 20);
+    if !options.direct && size < 2 * memory {
+        let text = format!(
+            "the file of {} fits into the page cache of {}: reads, rewrites and seeks tell of the memory, not of the disk",
+            fathom_spec::Bytes(size),
+            fathom_spec::Bytes(memory)
+        );
+        notes.push(note(text, "-D goes past the page cache; --limit-cache 64m leaves it only so much"));
+    }
+    if options.seed.is_none() && options.random_file.is_none() {
+        notes.push(note("the seed was the time of day".to_owned(), "-z repeats a run"));
+    }
+    notes
+}
+
+/// Stops at a signal, and at the first fault.
+struct Until<'a>(&'a Interrupt);
+
+impl Control for Until<'_> {
+    fn slot(&mut self, _now_ns: u64, totals: &[Totals]) -> Steer {
+        let failed = totals.iter().flat_map(|t| t.counts).any(|counts| counts.errors > 0);
+        match (self.0.raised(), failed) {
+            (true, _) => Steer::Stop(Vec::new(), Why::Signal),
+            (false, true) => Steer::Stop(Vec::new(), Why::Fault),
+            (false, false) => Steer::Continue,
+        }
+    }
+}

@@ -1,0 +1,222 @@
+//! Each of bonnie++'s tests as a plan of its own: one stream whose time is the test's.
+
+use super::Options;
+use fathom_spec::*;
+
+/// One of bonnie++'s tests, in the order in which they are run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Test {
+    /// One byte a call is written.
+    WriteCharacters,
+    /// The file is written.
+    Write,
+    /// Each block is read and written back.
+    Rewrite,
+    /// One byte a call is read.
+    ReadCharacters,
+    /// The file is read.
+    Read,
+    /// Blocks anywhere are read, a tenth written back.
+    Seek,
+    /// Files are made in the order of their names.
+    CreateInOrder,
+    /// They are looked at, and read where they hold something.
+    LookInOrder,
+    /// They are removed.
+    DeleteInOrder,
+    /// Files are made in a random order.
+    CreateAtRandom,
+    /// They are looked at in another.
+    LookAtRandom,
+    /// They are removed in a third.
+    DeleteAtRandom,
+}
+
+impl Test {
+    /// The words for it on stderr before it begins, and after it.
+    pub fn says(self) -> (&'static str, &'static str) {
+        match self {
+            Test::WriteCharacters => ("Writing a byte at a time...", "done\n"),
+            Test::Write => ("Writing intelligently...", "done\n"),
+            Test::Rewrite => ("Rewriting...", "done\n"),
+            Test::ReadCharacters => ("Reading a byte at a time...", "done\n"),
+            Test::Read => ("Reading intelligently...", "done\n"),
+            Test::Seek => ("start 'em...", ""),
+            Test::CreateInOrder => ("Create files in sequential order...", "done.\n"),
+            Test::LookInOrder => ("Stat files in sequential order...", "done.\n"),
+            Test::DeleteInOrder => ("Delete files in sequential order...", "done.\n"),
+            Test::CreateAtRandom => ("Create files in random order...", "done.\n"),
+            Test::LookAtRandom => ("Stat files in random order...", "done.\n"),
+            Test::DeleteAtRandom => ("Delete files in random order...", "done.\n"),
+        }
+    }
+
+    /// A name for the record.
+    pub fn name(self) -> &'static str {
+        match self {
+            Test::WriteCharacters => "putc",
+            Test::Write => "put_block",
+            Test::Rewrite => "rewrite",
+            Test::ReadCharacters => "getc",
+            Test::Read => "get_block",
+            Test::Seek => "seeks",
+            Test::CreateInOrder => "seq_create",
+            Test::LookInOrder => "seq_stat",
+            Test::DeleteInOrder => "seq_del",
+            Test::CreateAtRandom => "ran_create",
+            Test::LookAtRandom => "ran_stat",
+            Test::DeleteAtRandom => "ran_del",
+        }
+    }
+
+    /// Does it go over many files?
+    pub fn is_of_files(self) -> bool {
+        self >= Test::CreateInOrder
+    }
+
+    /// Does it begin with a new file?
+    pub fn begins_anew(self) -> bool {
+        matches!(self, Test::WriteCharacters | Test::Write)
+    }
+}
+
+/// The tests that are run, with so many bytes of bulk I/O.
+pub fn tests(options: &Options, size: u64) -> Vec<Test> {
+    use Test::*;
+    let all = [
+        WriteCharacters,
+        Write,
+        Rewrite,
+        ReadCharacters,
+        Read,
+        Seek,
+        CreateInOrder,
+        LookInOrder,
+        DeleteInOrder,
+        CreateAtRandom,
+        LookAtRandom,
+        DeleteAtRandom,
+    ];
+    let wanted = |test: &Test| match test {
+        WriteCharacters | ReadCharacters => size > 0 && options.per_character > 0,
+        test if test.is_of_files() => options.files > 0,
+        _ => size > 0,
+    };
+    all.into_iter().filter(wanted).collect()
+}
+
+/// The plan of one test. `under` is a name that is ours alone: the file of the bulk tests, the directory of the others
+/// (which exists).
+pub fn plan(options: &Options, test: Test, under: &str, size: u64, seed: u64) -> Plan {
+    let mut plan = Plan::new(seed.wrapping_add(test as u64));
+    let stream = if test.is_of_files() {
+        of_files(options, test, under)
+    } else {
+        bulk(options, test, under, size, &mut plan)
+    };
+    plan.add_stream(stream);
+    plan
+}
+
+fn bulk(options: &Options, test: Test, file: &str, size: u64, plan: &mut Plan) -> Stream {
+    let characters = matches!(test, Test::WriteCharacters | Test::ReadCharacters);
+    let (length, chunk) =
+        if characters { (options.per_character.min(size), 1) } else { (size, options.chunk) };
+    let reads = matches!(test, Test::Read | Test::ReadCharacters);
+    let space = plan.add_target(Target::Path(PathTarget {
+        path: file.to_owned(),
+        access: if reads { Access::Read } else { Access::Write },
+        create: test.begins_anew().then_some(Bytes(0)),
+        direct: options.direct && !characters,
+        durability: Durability::None,
+    }));
+    let sync = SyncRule { every: 1, of: Verb::Write, kind: SyncKind::Fsync, all_targets_in_turn: false };
+    let blocks = Blocks {
+        region: (Extent::Bytes(Bytes(0)), Extent::Bytes(Bytes(length))),
+        pattern: match test {
+            Test::Seek => Pattern::Uniform { once: false },
+            _ => Pattern::Sequential(Begin::First),
+        },
+        mix: match test {
+            Test::Rewrite => Mix::ReadWrite { write_percent: 100 },
+            Test::Seek => Mix::ReadWrite { write_percent: 10 },
+            _ if reads => Mix::Only(Verb::Read),
+            _ => Mix::Only(Verb::Write),
+        },
+        content: if test.begins_anew() { Content::Zero } else { Content::Kept },
+        sync: if options.sync_each && !reads && !characters { vec![sync] } else { Vec::new() },
+        queue: QueueKind::Psync,
+        ..Blocks::random_reads(space, Bytes(chunk))
+    };
+    let mut stream = Stream::closed(test.name(), blocks, 1);
+    stream.placement = Placement::Any(Vec::new());
+    match test {
+        Test::Seek => {
+            stream.workers = options.seekers;
+            stream.stop.operations = Some(options.seeks.div_ceil(u64::from(options.seekers)).max(1));
+        }
+        _ => stream.stop.passes = Some(1),
+    }
+    if !reads {
+        stream.after_last = vec![SyncKind::Fsync];
+    }
+    stream
+}
+
+fn of_files(options: &Options, test: Test, under: &str) -> Stream {
+    let verb = match test {
+        Test::CreateInOrder | Test::CreateAtRandom => Verb::Create,
+        Test::DeleteInOrder | Test::DeleteAtRandom => Verb::Delete,
+        _ if options.file_most > 0 => Verb::Read,
+        _ => Verb::Stat,
+    };
+    let files = Files {
+        verbs: vec![verb],
+        count: options.files * 1024,
+        size: Bytes(options.file_most),
+        size_least: (options.file_least < options.file_most).then_some(Bytes(options.file_least)),
+        under: under.to_owned(),
+        prefix: String::new(),
+        directories: options.directories,
+        shuffled: test >= Test::CreateAtRandom,
+        entry: Entry::File,
+    };
+    let mut stream = Stream::closed(test.name(), Blocks::random_reads(SpaceId(0), Bytes(1)), 1);
+    stream.work = Work::Files(files);
+    stream.placement = Placement::Any(Vec::new());
+    if matches!(verb, Verb::Create | Verb::Delete) {
+        stream.after_last = vec![SyncKind::Fsync];
+    }
+    stream
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_of_nothing_leave_their_tests_out() {
+        let all = |options: &Options, size| tests(options, size).len();
+        let options = Options::default();
+        assert_eq!(all(&options, 1 << 20), 12);
+        assert_eq!(all(&options, 0), 6);
+        assert_eq!(all(&Options { per_character: 0, ..options.clone() }, 1 << 20), 10);
+        assert_eq!(all(&Options { files: 0, ..options }, 1 << 20), 6);
+    }
+
+    #[test]
+    fn a_rewrite_reads_each_block_and_writes_back_what_it_read() {
+        let plan = plan(&Options { sync_each: true, ..Options::default() }, Test::Rewrite, "f", 1 << 20, 1);
+        let Work::Blocks(blocks) = &plan.streams[0].work else { panic!() };
+        assert_eq!(blocks.mix, Mix::ReadWrite { write_percent: 100 });
+        assert_eq!((blocks.content.clone(), blocks.sync.len()), (Content::Kept, 1));
+        assert_eq!(plan.streams[0].stop.passes, Some(1));
+    }
+
+    #[test]
+    fn seeks_are_dealt_out_to_the_seekers() {
+        let options = Options { seeks: 100, seekers: 3, ..Options::default() };
+        let plan = plan(&options, Test::Seek, "f", 1 << 20, 1);
+        assert_eq!((plan.streams[0].workers, plan.streams[0].stop.operations), (3, Some(34)));
+    }
+}

@@ -1,0 +1,16 @@
+//! iozone's language as version 3.471 speaks it: its options to one plan for each cell of its table, what was seen to
+//! its table and to its Excel blocks.
+//!
+//! | module | holds |
+//! |---|---|
+//! | `options` | words and what they mean, the matrix of sizes |
+//! | `plan` | each test as a plan |
+//! | `report` | banner, table, Excel blocks |
+
+mod options;
+mod plan;
+mod report;
+
+pub use options::{Asked, Options, Unit, parse};
+pub use plan::{Test, plan, tests};
+pub use report::{Row, banner, excel, heads, row};

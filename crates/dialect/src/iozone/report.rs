@@ -1,0 +1,213 @@
+//! iozone's banner, table and Excel blocks. Columns stand where 3.471 puts them.
+
+use super::{Options, Test, Unit};
+use std::fmt::Write as _;
+use std::io::{self, Write};
+
+const KIB: u64 = 1024;
+
+/// The thirteen columns of tests 0 to 7 and their widths; `None`: fwrite and fread, which are not measured.
+const COLUMNS: [(Option<Test>, usize); 13] = [
+    (Some(Test::Write), 9),
+    (Some(Test::Rewrite), 9),
+    (Some(Test::Read), 9),
+    (Some(Test::Reread), 9),
+    (Some(Test::RandomRead), 9),
+    (Some(Test::RandomWrite), 9),
+    (Some(Test::BackwardRead), 9),
+    (Some(Test::RecordRewrite), 10),
+    (Some(Test::StrideRead), 10),
+    (None, 9),
+    (None, 9),
+    (None, 9),
+    (None, 9),
+];
+
+/// Their heads.
+const ABOVE: &str = "                                                              random    random     bkwd    record    stride                                    ";
+const NAMES: &str = "              kB  reclen    write  rewrite    read    reread    read     write     read   rewrite      read   fwrite frewrite    fread  freread";
+
+/// Columns that stand behind them when they are asked for.
+const MORE: [(Test, &str); 8] = [
+    (Test::Pwrite, "pwrite"),
+    (Test::Repwrite, "repwrite"),
+    (Test::Pread, "pread"),
+    (Test::Repread, "repread"),
+    (Test::Pwritev, "pwritev"),
+    (Test::Repwritev, "repwritev"),
+    (Test::Preadv, "preadv"),
+    (Test::Repreadv, "repreadv"),
+];
+
+/// File and record in bytes, and the figure of each test.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Row {
+    /// Bytes of the file.
+    pub file: u64,
+    /// Bytes of a record.
+    pub record: u64,
+    /// Seconds of each test.
+    pub cells: Vec<(Test, f64)>,
+}
+
+impl Row {
+    /// A cell in the unit that was asked for.
+    fn figure(&self, test: Test, unit: Unit) -> Option<u64> {
+        let seconds = self.cells.iter().find(|(of, _)| *of == test)?.1.max(1e-9);
+        let operations = self.file as f64 / self.record as f64;
+        Some(match unit {
+            Unit::Speed => self.file as f64 / KIB as f64 / seconds,
+            Unit::Operations => operations / seconds,
+            Unit::Microseconds => seconds * 1e6 / operations,
+        } as u64)
+    }
+}
+
+/// What is told before the table.
+pub fn banner(
+    options: &Options,
+    began: &str,
+    command: &str,
+    version: &str,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    writeln!(out, "\tIozone: Performance Test of File I/O")?;
+    writeln!(out, "\t        Version $Revision: 3.471 $ (spoken by fathom {version})")?;
+    writeln!(out, "\t\tCompiled for 64 bit mode.\n\t\tBuild: linux-AMD64 \n")?;
+    writeln!(out, "\tRun began: {began}\n")?;
+    if options.automatic {
+        writeln!(out, "\tAuto Mode")?;
+    }
+    if options.automatic && options.sizes.is_empty() {
+        writeln!(out, "\tUsing minimum file size of {} kilobytes.", options.file_range.0 / KIB)?;
+        writeln!(out, "\tUsing maximum file size of {} kilobytes.", options.file_range.1 / KIB)?;
+    }
+    let lines = [
+        (options.direct, "\tO_DIRECT feature enabled"),
+        (options.synchronous, "\tSYNC Mode. "),
+        (options.flush, "\tInclude fsync in write timing"),
+        (options.excel, "\tExcel chart generation enabled"),
+        (options.unit == Unit::Operations, "\tOPS Mode. Output is in operations per second."),
+        (
+            options.unit == Unit::Microseconds,
+            "\tMicroseconds/op Mode. Output is in microseconds per operation.",
+        ),
+    ];
+    for (_, line) in lines.iter().filter(|(wanted, _)| *wanted) {
+        writeln!(out, "{line}")?;
+    }
+    for record in &options.records {
+        writeln!(out, "\tRecord Size {} kB", record / KIB)?;
+    }
+    for size in &options.sizes {
+        writeln!(out, "\tFile size set to {} kB", size / KIB)?;
+    }
+    writeln!(out, "\tCommand line used: {command}")?;
+    if options.unit == Unit::Speed {
+        writeln!(out, "\tOutput is in kBytes/sec")?;
+    }
+    writeln!(out, "\tTime Resolution = 0.000001 seconds.")?;
+    writeln!(out, "\tFile stride size set to 17 * record size.")
+}
+
+fn more(options: &Options) -> impl Iterator<Item = (Test, &'static str)> {
+    let asked = super::tests(options);
+    MORE.into_iter().filter(move |(test, _)| asked.contains(test))
+}
+
+/// The two lines above the table.
+pub fn heads(options: &Options, out: &mut impl Write) -> io::Result<()> {
+    let names: String = more(options).map(|(_, name)| format!(" {name:>9}")).collect();
+    writeln!(out, "{ABOVE}\n{NAMES}{names}")
+}
+
+/// One row.
+pub fn row(options: &Options, row: &Row, out: &mut impl Write) -> io::Result<()> {
+    let mut line = format!("{:>16}{:>8}", row.file / KIB, row.record / KIB);
+    let more = more(options).map(|(test, _)| (Some(test), 10));
+    for (test, width) in COLUMNS.into_iter().chain(more) {
+        let figure = test.and_then(|test| row.figure(test, options.unit));
+        let _ = write!(line, "{:>width$}", figure.map(|figure| figure.to_string()).unwrap_or_default());
+    }
+    writeln!(out, "{line}")
+}
+
+/// The Excel blocks: one a test, files down, records across.
+pub fn excel(options: &Options, rows: &[Row], out: &mut impl Write) -> io::Result<()> {
+    let records = options.record_sizes();
+    for test in super::tests(options) {
+        writeln!(out, "\n\"{}\"", test.title())?;
+        let head: String = records.iter().map(|record| format!("  \"{}\"", record / KIB)).collect();
+        writeln!(out, "      {head}")?;
+        for file in options.file_sizes() {
+            let mut line = format!("\"{}\"  ", file / KIB);
+            for record in &records {
+                let cell = rows.iter().find(|row| (row.file, row.record) == (file, *record));
+                let figure = cell.and_then(|row| row.figure(test, options.unit));
+                // A record that was left out before others leaves a 0, so that columns stay.
+                match figure {
+                    Some(figure) => write!(line, " {figure} "),
+                    None if *record <= file => write!(line, " 0 "),
+                    None => Ok(()),
+                }
+                .map_err(io::Error::other)?;
+            }
+            writeln!(out, "{line}")?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn one() -> Row {
+        Row { file: 4096 * KIB, record: 4 * KIB, cells: vec![(Test::Write, 0.5), (Test::Read, 0.25)] }
+    }
+
+    fn told(options: &Options) -> String {
+        let mut text = Vec::new();
+        row(options, &one(), &mut text).unwrap();
+        String::from_utf8(text).unwrap()
+    }
+
+    #[test]
+    fn cells_are_told_in_the_unit_that_was_asked_for() {
+        let options = Options::default();
+        let speeds = "            4096       4     8192             16384";
+        assert_eq!(told(&options).trim_end(), speeds);
+        // As wide as the heads.
+        assert_eq!(told(&options).trim_end_matches('\n').len(), NAMES.len());
+        let operations = Options { unit: Unit::Operations, ..options.clone() };
+        assert!(told(&operations).contains(" 2048 "));
+        assert!(told(&Options { unit: Unit::Microseconds, ..options }).contains(" 488 "));
+    }
+
+    #[test]
+    fn a_block_has_a_line_for_each_file_and_zeros_for_what_was_left_out() {
+        let options = Options {
+            automatic: true,
+            tests: vec![0],
+            file_range: (4096 * KIB, 4096 * KIB),
+            record_range: (4 * KIB, 8 * KIB),
+            ..Options::default()
+        };
+        let mut text = Vec::new();
+        excel(&options, &[one()], &mut text).unwrap();
+        let text = String::from_utf8(text).unwrap();
+        assert!(
+            text.starts_with("\n\"Writer report\"\n        \"4\"  \"8\"\n\"4096\"   8192  0 \n"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn columns_of_further_tests_stand_behind_the_thirteen() {
+        let options = Options { tests: vec![0, 9], ..Options::default() };
+        let mut text = Vec::new();
+        heads(&options, &mut text).unwrap();
+        let text = String::from_utf8(text).unwrap();
+        assert!(text.ends_with("  freread    pwrite  repwrite\n"), "{text}");
+    }
+}
