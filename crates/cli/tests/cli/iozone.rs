@@ -59,7 +59,6 @@ fn what_cannot_be_done_is_refused_with_a_hint() {
         ("-c", "-c"),
         ("-s 4k -r 8k", "no record"),
         ("-i 1 -f missing", "missing"),
-        ("-s 6k -r 2k -I -i 0 -r 1", "multiple"),
     ];
     for (line, words) in lines {
         let line: Vec<&str> = ["iozone"].into_iter().chain(line.split(' ')).collect();
