@@ -267,6 +267,9 @@ impl Task {
     }
 }
 
+/// Operations in one submission to libaio, where the plan leaves it to the engine.
+const LIBAIO_BATCH: usize = 32;
+
 /// What a queue is put into once it exists: the generic half of a worker.
 pub(crate) struct WorkerMaker {
     source: Box<dyn fathom_drive::Source>,
@@ -298,7 +301,11 @@ impl WorkerMaker {
         let time = self.stream.stop.time.filter(|_| !verifying::reads_again(&self.stream));
         let until_ns = time.map_or(u64::MAX, |time| begin.at_ns.saturating_add(time.0));
         let recorder = Recorder::new(begin.interval, begin.frame, Some(begin.outbox), seat.published.clone());
+        let libaio = matches!(&self.stream.work, Work::Blocks(blocks) if blocks.queue == QueueKind::Libaio);
         let batch = match self.stream.batch.submit {
+            // libaio's calls are cheap, and what a RAM-backed device completes within one of them is still in the CPU's
+            // caches when it is counted: a batch of all buffers is not.
+            0 if libaio => depth.min(LIBAIO_BATCH),
             0 => depth,
             submit => (submit as usize).min(depth),
         };
