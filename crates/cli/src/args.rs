@@ -38,7 +38,7 @@ pub enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTION")]
         words: Vec<String>,
     },
-    /// Speak fio's language: fathom fio [options] JOBFILE...; --help and --cmdhelp tell its options
+    /// Speak fio's language: fathom fio OPTION... JOBFILE...; --help and --cmdhelp tell its options
     #[command(disable_help_flag = true)]
     Fio {
         /// fio's own options and job files

@@ -6,7 +6,7 @@
 //! | [`url`] | where a database is; keeps passwords to itself |
 //! | [`settings`] | what is loaded and what sessions do, and the plan that it means |
 //! | [`facts`] | what a database is and what has been set up in it |
-//! | [`setup`] | loads schemas, proves one row per block, drops only what is ours |
+//! | [`mod@setup`] | loads schemas, proves one row per block, drops only what is ours |
 //! | [`execute`] | [`Database`]: runs a plan of sessions |
 //! | [`counters`] | the database's own counters and their differences |
 //! | [`server`] | throw-away servers from the machine's own binaries |

@@ -7,7 +7,7 @@
 //! | [`values`] | what was said for an option, read as its kind |
 //! | [`jobfile`] | sections, includes, variables |
 //! | [`commandline`] | general options, jobs made of words |
-//! | [`assemble`] | defaults handed down, names looked up |
+//! | [`mod@assemble`] | defaults handed down, names looked up |
 //! | [`job`], [`meaning`], [`pattern`] | what a job means |
 //! | [`territory`], [`streams`], [`plan`](mod@plan) | where it works, what it does, and the plan of all jobs |
 //! | [`reported`](mod@reported) | what a report must know of each clone |

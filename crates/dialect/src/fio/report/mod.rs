@@ -11,7 +11,7 @@
 //! | [`tree`] | a JSON document in fio's own layout |
 //! | [`json`] | the keys of `json` and `json+` |
 //! | [`terse`] | one line of fields, versions 2 to 5 |
-//! | [`disks`] | the disks' own counters |
+//! | [`mod@disks`] | the disks' own counters |
 //! | [`logs`] | bandwidth, IOPS, latency and histogram logs |
 //! | [`operations`] | the same without averages, an entry for each I/O |
 //! | [`so_far`] | a run that is not over yet, for `--status-interval` and SIGUSR1 |
