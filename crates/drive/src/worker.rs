@@ -60,8 +60,8 @@ pub struct Parts<'a, Q: Queue> {
     pub recorder: Recorder,
     /// The most that may ever be outstanding.
     pub depth: usize,
-    /// The most in one submission.
-    pub batch: usize,
+    /// The fewest and the most in one submission; between them the worker follows the device.
+    pub batch: (usize, usize),
     /// Wait for at least so many completions.
     pub reap_least: usize,
     /// Start nothing from this moment on, ns since the run's start.
@@ -93,8 +93,49 @@ pub struct Worker<'a, Q: Queue, const MANNERED: bool = false> {
     span_ns: (u64, u64),
     most: usize,
     now_ns: u64,
+    chunk: Chunk,
     restraint: Option<Box<Restraint>>,
     log: Option<LogPen>,
+}
+
+/// How many operations go into one submission. One system call for many saves CPU, but the kernel holds a batch back until
+/// all of it is prepared, and meanwhile the device stands idle. So while the device is what is waited for, each operation
+/// goes out at once; when completions are there as fast as operations go out, the CPU is what counts, and batches grow.
+#[derive(Clone, Copy, Debug)]
+struct Chunk {
+    now: usize,
+    least: usize,
+    most: usize,
+    /// Did the last step ask to wait?
+    waits: bool,
+    /// Steps in a row that found completions without waiting.
+    ready: u32,
+}
+
+/// So many steps in a row that need not wait make the batch twice as large.
+const READY_STEPS: u32 = 4;
+
+impl Chunk {
+    fn between(least: usize, most: usize) -> Self {
+        let most = most.max(1);
+        let least = least.clamp(1, most);
+        Chunk { now: least, least, most, waits: true, ready: 0 }
+    }
+
+    #[inline(always)]
+    fn follow(&mut self, done: usize, outstanding: usize) {
+        if self.least == self.most {
+            return;
+        }
+        let ready = done > 0 && (!self.waits || outstanding == 0);
+        self.ready = if ready { self.ready + 1 } else { 0 };
+        if self.ready >= READY_STEPS {
+            self.now = (self.now * 2).min(self.most);
+            self.ready = 0;
+        } else if self.waits && outstanding > 0 {
+            self.now = (self.now / 2).max(self.least);
+        }
+    }
 }
 
 /// Faults of one kind: the first of them, and how many.
@@ -159,6 +200,7 @@ impl<'a, Q: Queue, const MANNERED: bool> Worker<'a, Q, MANNERED> {
             span_ns: (u64::MAX, 0),
             most: 0,
             now_ns: 0,
+            chunk: Chunk::between(parts.batch.0.min(depth), parts.batch.1.min(depth)),
             parts,
         }
     }
@@ -184,11 +226,12 @@ impl<'a, Q: Queue, const MANNERED: bool> Worker<'a, Q, MANNERED> {
         if !self.done.is_empty() {
             self.account(now);
         }
+        self.chunk.follow(self.done.len(), self.outstanding());
         self.obey(now);
         let mut allowed = Allowed { room: 0, until_ns: u64::MAX, at_least: 1 };
         self.batch.clear();
         if self.ended.is_none() {
-            allowed.room = self.parts.batch.min(self.depth.saturating_sub(self.outstanding()));
+            allowed.room = self.chunk.now.min(self.depth.saturating_sub(self.outstanding()));
             if MANNERED {
                 allowed = self.restrained(now, allowed.room);
             }
@@ -201,6 +244,9 @@ impl<'a, Q: Queue, const MANNERED: bool> Worker<'a, Q, MANNERED> {
                 Fill::Wait(due) => allowed.until_ns = due,
                 Fill::Done => self.ended = Some(Why::Finished),
             }
+        }
+        let held = allowed.until_ns != u64::MAX;
+        if self.ended.is_none() {
             allowed.until_ns = allowed.until_ns.min(self.parts.until_ns);
         }
         if MANNERED && self.ended.is_some() && !self.parts.manners.last.is_empty() {
@@ -211,13 +257,15 @@ impl<'a, Q: Queue, const MANNERED: bool> Worker<'a, Q, MANNERED> {
             return Step::Done;
         }
         let outstanding = self.outstanding();
-        let may_start_more = !self.batch.is_empty()
-            && outstanding < self.depth
-            && allowed.until_ns == u64::MAX
-            && self.ended.is_none();
+        let may_start_more =
+            !self.batch.is_empty() && outstanding < self.depth && !held && self.ended.is_none();
+        if may_start_more {
+            self.chunk.waits = false;
+            return Step::Enter { at_least: 0, until_ns: 0 };
+        }
+        self.chunk.waits = true;
         let at_least = match outstanding {
             0 => 0,
-            _ if may_start_more => 0,
             _ => self.parts.reap_least.max(allowed.at_least).clamp(1, outstanding),
         };
         Step::Enter { at_least, until_ns: allowed.until_ns }

@@ -37,7 +37,7 @@ fn worker<'a>(
         content: None,
         recorder: Recorder::new(interval, frame, None, published.clone()),
         depth,
-        batch: depth,
+        batch: (depth, depth),
         reap_least: 1,
         until_ns: u64::MAX,
         steering,

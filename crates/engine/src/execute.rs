@@ -301,13 +301,17 @@ impl WorkerMaker {
         let time = self.stream.stop.time.filter(|_| !verifying::reads_again(&self.stream));
         let until_ns = time.map_or(u64::MAX, |time| begin.at_ns.saturating_add(time.0));
         let recorder = Recorder::new(begin.interval, begin.frame, Some(begin.outbox), seat.published.clone());
-        let libaio = matches!(&self.stream.work, Work::Blocks(blocks) if blocks.queue == QueueKind::Libaio);
-        let batch = match self.stream.batch.submit {
+        let kind = match &self.stream.work {
+            Work::Blocks(blocks) => blocks.queue,
+            _ => QueueKind::Auto,
+        };
+        let batch = match (self.stream.batch.submit, kind) {
             // libaio's calls are cheap, and what a RAM-backed device completes within one of them is still in the CPU's
             // caches when it is counted: a batch of all buffers is not.
-            0 if libaio => depth.min(LIBAIO_BATCH),
-            0 => depth,
-            submit => (submit as usize).min(depth),
+            (0, QueueKind::Libaio) => (1, depth.min(LIBAIO_BATCH)),
+            (0, QueueKind::IoUring | QueueKind::Auto) => (1, depth),
+            (0, _) => (depth, depth),
+            (submit, _) => (submit as usize, submit as usize),
         };
         let plain = self.manners.is_plain();
         let parts = Parts {
@@ -357,9 +361,11 @@ pub fn allowed_cpus() -> Vec<usize> {
     }
 }
 
+/// Workers as many as CPUs get one each. Fewer are left to the scheduler, which wakes them near the device's interrupts: a
+/// lone worker that is kept away from them loses a quarter at one outstanding I/O on a disk with one queue.
 fn place(placement: &Placement, worker: u32, number: usize, workers: usize, cpus: &[usize]) -> Vec<usize> {
     match placement {
-        Placement::Anywhere if workers <= cpus.len() => vec![cpus[number % cpus.len()]],
+        Placement::Anywhere if workers == cpus.len() => vec![cpus[number % cpus.len()]],
         Placement::Anywhere => Vec::new(),
         Placement::OneEach(list) if list.is_empty() => Vec::new(),
         Placement::OneEach(list) => vec![list[worker as usize % list.len()] as usize],

@@ -60,7 +60,7 @@ pub fn execute(plan: &Plan, control: &mut dyn Control) -> Result<Run, ExecuteErr
                 content: None,
                 recorder: Recorder::new(interval, frame, None, published.clone()),
                 depth,
-                batch: depth,
+                batch: (depth, depth),
                 reap_least: 1,
                 until_ns: stream.stop.time.map_or(u64::MAX, |time| time.0),
                 steering: &steering[id],
