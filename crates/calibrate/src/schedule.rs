@@ -155,6 +155,8 @@ pub struct Calibration {
     overhead: Nanos,
     number: u64,
     skipped: Vec<(Phase, &'static str)>,
+    /// Searches that would have tried more load, had there been time.
+    cut_short: Vec<Phase>,
 }
 
 /// What a run is expected to cost beside its length before one was seen.
@@ -182,6 +184,7 @@ impl Calibration {
             overhead: OVERHEAD_GUESS,
             number: 0,
             skipped: Vec::new(),
+            cut_short: Vec::new(),
         }
     }
 
@@ -217,6 +220,14 @@ impl Calibration {
             if notes.iter().all(|note| note.text != text) {
                 notes.push(Note { text, hint: Some("give it more time with --time".into()) });
             }
+        }
+        if !self.cut_short.is_empty() {
+            let phases: Vec<_> = self.cut_short.iter().map(|phase| phase.title()).collect();
+            let text = format!(
+                "the time was over before more load was tried, and there may be more: {}",
+                phases.join(", ")
+            );
+            notes.push(Note { text, hint: Some("give it more time with --time".into()) });
         }
         notes
     }
@@ -353,8 +364,16 @@ impl Calibration {
         };
         self.search = Some(search);
         let seen = self.seen.get(&entry.phase).map_or(&[][..], |seen| seen);
-        let Ask::Measure { load, at_least, half_width, .. } = search.next(seen) else { return None };
-        let length = self.fitting(at_least.0, at_least.0)?;
+        let next = match search.next(seen) {
+            Ask::Measure { load, at_least, half_width, .. } => {
+                self.fitting(at_least.0, at_least.0).map(|length| (load, length, half_width))
+            }
+            _ => None,
+        };
+        let Some((load, length, half_width)) = next else {
+            self.end_search(entry.phase);
+            return None;
+        };
         Some(self.job(entry, load, length, length, half_width))
     }
 
@@ -366,6 +385,16 @@ impl Calibration {
             return None;
         }
         Some(self.search_of(phase, points))
+    }
+
+    /// Was it the time that ended the search, with higher loads still to be tried?
+    fn end_search(&mut self, phase: Phase) {
+        let seen = self.seen.get(&phase).map_or(&[][..], |seen| seen);
+        let Some(tried) = seen.iter().map(|seen| seen.load).max() else { return };
+        let whole = self.search_of(phase, usize::MAX);
+        if matches!(whole.next(seen), Ask::Measure { load, .. } if load > tried) {
+            self.cut_short.push(phase);
+        }
     }
 
     fn headline(&mut self, entry: Entry, allotted: Nanos) -> Option<Job> {

@@ -24,6 +24,7 @@ pub fn write(
     let shown = [
         ("unloaded", words::figure(record, FigureName::UnloadedLatency)),
         ("at max_iops", words::figure(record, FigureName::MaxIops)),
+        ("mixed", words::figure(record, FigureName::Iops)),
         ("commit", words::figure(record, FigureName::CommitsPerSecond)),
     ];
     let rows: Vec<(&str, &LatencyFigures)> =
@@ -138,6 +139,12 @@ fn further_figures(record: &ResultRecord, style: Style, out: &mut impl Write) ->
     let knee = format!("reads/s at {}: more load costs more latency than it gives", at(FigureName::KneeIops));
     one(FigureName::KneeIops, "knee", knee)?;
     one(FigureName::EighthIops, "an eighth", "reads/s over an eighth of the working set".into())?;
+    let mixed = [
+        Some(words::sized(record, FigureName::Iops, "random reads and writes/s")),
+        figure(FigureName::Iops).and_then(|f| words::share_of_reads(words::run_of(record, f)?)),
+        figure(FigureName::Iops).and_then(|f| words::outstanding(f.load)),
+    ];
+    one(FigureName::Iops, "mixed", join(&mixed, ", "))?;
     one(FigureName::CommitsPerSecond, "commits", commit_text(record))?;
     let writes = words::sized(record, FigureName::RandomWriteIops, "random writes/s");
     one(FigureName::RandomWriteIops, "rand_write", format!("{writes}, {}", at(FigureName::RandomWriteIops)))?;

@@ -5,7 +5,7 @@ use fathom_record::{
     Bound, BoundBy, CurveName, Figure, FigureName, LatencyFigures, Load, Outcome, Percentile, ResultRecord,
     Run, Unit,
 };
-use fathom_spec::{LatencyLimit, Sizes, Work};
+use fathom_spec::{LatencyLimit, Mix, Sizes, Work};
 
 /// The latency limit that was asked for. It stands in the facts as `request.max_latency`, else on the command
 /// line; a calibration that says nothing has the command's default, 20 ms in the mean.
@@ -58,6 +58,17 @@ pub fn sized(record: &ResultRecord, name: FigureName, what: &str) -> String {
         Some(size) => format!("{size} {what}"),
         None => what.to_owned(),
     }
+}
+
+/// `70 % reads`: the mix of a run's first block stream, where it has one.
+pub fn share_of_reads(run: &Run) -> Option<String> {
+    run.plan.streams.iter().find_map(|stream| match &stream.work {
+        Work::Blocks(blocks) => match blocks.mix {
+            Mix::Random { read_percent } => Some(format!("{read_percent} % reads")),
+            _ => None,
+        },
+        _ => None,
+    })
 }
 
 /// `32 outstanding`, `4 streams and 16 small outstanding`; nothing for an idle load.
