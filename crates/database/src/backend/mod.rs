@@ -4,10 +4,11 @@
 mod mysql;
 mod postgres;
 mod sqlite;
+mod statements;
 
 use crate::counters::Counters;
 use crate::error::{DatabaseError, Result, Trouble};
-use crate::facts::{Facts, Proof, Schema, Shape};
+use crate::facts::{Facts, Proof, Schema, Shape, State};
 use crate::url::{Brand, Url};
 use fathom_spec::Redo;
 use std::sync::Arc;
@@ -128,6 +129,24 @@ pub(crate) fn name(number: u32) -> String {
 pub(crate) fn number(name: &str) -> Option<u32> {
     let number: u32 = name.strip_prefix("slob")?.parse().ok()?;
     (number > 0 && self::name(number) == name).then_some(number)
+}
+
+/// The schemas among some names. `mark` answers the shape of one that bears our mark, and whether it is ready.
+pub(crate) fn schemas_of(
+    names: impl IntoIterator<Item = String>,
+    mut mark: impl FnMut(&str) -> Result<Option<(Shape, bool)>>,
+) -> Result<Vec<Schema>> {
+    let mut schemas = Vec::new();
+    for name in names {
+        let Some(number) = number(&name) else { continue };
+        let (state, shape) = match mark(&name)? {
+            None => (State::Foreign, Shape::default()),
+            Some((shape, ready)) => (if ready { State::Ready } else { State::Partial }, shape),
+        };
+        schemas.push(Schema { number, state, shape });
+    }
+    schemas.sort_by_key(|schema| schema.number);
+    Ok(schemas)
 }
 
 /// The name of what a schema's owner put there besides our tables.

@@ -1,10 +1,10 @@
 //! Sets up, proves, drops and counts in MySQL and MariaDB.
 
 use super::{connect, refused};
-use crate::backend::{Admin, Told, name, not_one_row, not_ours, number};
+use crate::backend::{Admin, Told, name, not_one_row, not_ours, schemas_of};
 use crate::counters::Counters;
 use crate::error::Result;
-use crate::facts::{Facts, Proof, Schema, Shape, State};
+use crate::facts::{Facts, Proof, Schema, Shape};
 use crate::rows::Rows;
 use crate::url::Url;
 use ::mysql::Conn;
@@ -157,17 +157,7 @@ impl Admin for MysqlAdmin {
     fn schemas(&mut self) -> Result<Vec<Schema>> {
         let names: Vec<String> =
             self.all("SELECT schema_name FROM information_schema.schemata WHERE schema_name LIKE 'slob%'")?;
-        let mut schemas = Vec::new();
-        for name in names {
-            let Some(number) = number(&name) else { continue };
-            let (state, shape) = match self.mark(&name) {
-                None => (State::Foreign, Shape::default()),
-                Some((shape, ready)) => (if ready { State::Ready } else { State::Partial }, shape),
-            };
-            schemas.push(Schema { number, state, shape });
-        }
-        schemas.sort_by_key(|schema| schema.number);
-        Ok(schemas)
+        schemas_of(names, |name| Ok(self.mark(name)))
     }
 
     fn load(&mut self, number: u32, shape: &Shape, seed: u64, told: &Told) -> Result<()> {

@@ -1,10 +1,10 @@
 //! Sets up, proves and drops in PostgreSQL.
 
 use super::{connect, counters, refused};
-use crate::backend::{Admin, Told, name, not_one_row, not_ours, number};
+use crate::backend::{Admin, Told, name, not_one_row, not_ours, schemas_of};
 use crate::counters::Counters;
 use crate::error::{DatabaseError, Result, Trouble};
-use crate::facts::{Facts, Proof, Schema, Shape, State};
+use crate::facts::{Facts, Proof, Schema, Shape};
 use crate::rows::Rows;
 use crate::url::Url;
 use postgres::types::ToSql;
@@ -180,18 +180,7 @@ impl Admin for PostgresAdmin {
 
     fn schemas(&mut self) -> Result<Vec<Schema>> {
         let names = self.all("SELECT nspname::text FROM pg_namespace WHERE nspname ~ $1", &[&OURS])?;
-        let mut schemas = Vec::new();
-        for row in names {
-            let name: String = row.get(0);
-            let Some(number) = number(&name) else { continue };
-            let (state, shape) = match self.mark(&name)? {
-                None => (State::Foreign, Shape::default()),
-                Some((shape, ready)) => (if ready { State::Ready } else { State::Partial }, shape),
-            };
-            schemas.push(Schema { number, state, shape });
-        }
-        schemas.sort_by_key(|schema| schema.number);
-        Ok(schemas)
+        schemas_of(names.iter().map(|row| row.get(0)), |name| self.mark(name))
     }
 
     fn load(&mut self, number: u32, shape: &Shape, seed: u64, told: &Told) -> Result<()> {
