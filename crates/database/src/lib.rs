@@ -35,7 +35,7 @@ pub use counters::{Change, Counters};
 pub use error::{DatabaseError, Result, Trouble};
 pub use execute::{Below, Database};
 pub use facts::{Facts, Proof, Schema, Shape, State};
-pub use server::{Server, ServerKind, ServerOptions};
+pub use server::{Leftover, Server, ServerKind, ServerOptions};
 pub use settings::{Length, Settings};
 pub use setup::{Progress, Setup, Step, drop_all, inspect, prove, schemas, setup};
 pub use url::{Brand, Route, Url};

@@ -95,6 +95,9 @@ pub struct Tables {
     /// OBFUSCATE_COLUMNS: random letters, which nothing below can compress
     #[arg(long)]
     pub obfuscate_columns: bool,
+    /// UNIQUE_INDEX: a unique index on the key
+    #[arg(long)]
+    pub unique_index: bool,
 }
 
 /// The parameters that make the load.

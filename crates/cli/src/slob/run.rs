@@ -4,7 +4,7 @@ use super::args::{Run as Args, Work};
 use super::asked::{self, Asked, wrong};
 use super::collectors::Collectors;
 use super::files;
-use super::os::Machine;
+use super::os::{Machine, diskstats};
 use super::place::Here;
 use super::{kept, measured, setup, work};
 use crate::keep::{Keeper, write_page};
@@ -38,6 +38,7 @@ pub fn run(args: &Args, context: &Context) -> Result<Ended> {
         Ok(Prepared::Ready(settings)) => settings,
         other => {
             progress.clear();
+            let other = other.map_err(|error| here.explained(error));
             here.close()?;
             return other.map(|_| Ended::Interrupted);
         }
@@ -45,6 +46,7 @@ pub fn run(args: &Args, context: &Context) -> Result<Ended> {
     let mut job = Job { asked, settings, here, context, args, interrupt: &interrupt, progress: &progress };
     let ended = job.measure();
     progress.clear();
+    let ended = ended.map_err(|error| job.here.explained(error));
     let closed = job.here.close();
     let ended = ended?;
     closed?;
@@ -164,6 +166,7 @@ impl Job<'_> {
         let mut collectors =
             files.as_ref().filter(|_| !told.settings.no_os_perf_data).map(|to| Collectors::start(to));
         let ready = (self.progress, self.interrupt);
+        let disks = diskstats(&self.here.database.roots);
         let outcome = execute(&plan, "sessions".to_owned(), &mut self.here, ready, &mut ());
         let written = collectors.as_mut().map(Collectors::end).unwrap_or_default();
         self.progress.clear();
@@ -174,6 +177,9 @@ impl Job<'_> {
                 return Err(error);
             }
         };
+        if told.settings.words == Words::Pgio {
+            told.diskstats = Some((disks, diskstats(&self.here.database.roots)));
+        }
         self.external("post")?;
         run.name = "sessions".to_owned();
         run.load = Load { small: self.settings.sessions(), large: 0 };

@@ -36,6 +36,7 @@ pub fn run(args: &Sweep, context: &Context) -> Result<Ended> {
     let mut here = Here::open(&args.place, &asked, args.most, &interrupt)?;
     let outcome = begin(&mut asked, args, &mut here, context, (&progress, &interrupt));
     progress.clear();
+    let outcome = outcome.map_err(|error| here.explained(error));
     let closed = here.close();
     let ended = outcome?;
     closed?;

@@ -185,7 +185,8 @@ impl Admin for MysqlAdmin {
         self.fill(&format!("{schema}.scan"), shape.scan_blocks, shape, seed ^ 1, told)?;
         told.go_on()?;
         (told.indexing)();
-        self.run("cannot index it", &format!("ALTER TABLE {schema}.blocks ADD INDEX blocks_key (id)"))?;
+        let index = format!("ALTER TABLE {schema}.blocks ADD {} INDEX blocks_key (id)", shape.unique());
+        self.run("cannot index it", &index)?;
         self.run("cannot analyze it", &format!("ANALYZE TABLE {schema}.blocks, {schema}.scan"))
     }
 
