@@ -61,7 +61,7 @@ pub struct Shape {
     pub unlogged: bool,
     /// The index on the key is a unique one.
     pub unique_index: bool,
-    /// PostgreSQL: in which tablespace; empty: the database's own.
+    /// PostgreSQL: in which tablespace; MySQL, MariaDB: in which directory; empty: the database's own.
     pub tablespace: String,
 }
 

@@ -20,7 +20,7 @@ pub struct Settings {
     pub random_filler: bool,
     /// Schemas that are loaded at a time (LOAD_PARALLEL_DEGREE). SQLite has one writer, so there it is 1.
     pub parallel: u32,
-    /// PostgreSQL: the tablespace in which the tables and indexes are made.
+    /// PostgreSQL: the tablespace in which the tables and indexes are made. MySQL, MariaDB: the directory, an absolute path.
     pub tablespace: Option<String>,
     /// PostgreSQL: tables without WAL (NOLOGGING); updates of them make none either.
     pub unlogged: bool,

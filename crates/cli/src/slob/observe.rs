@@ -3,7 +3,7 @@
 use super::args::Observe;
 use super::asked::{self, wrong};
 use super::os::Machine;
-use super::place::Here;
+use super::place::{Here, placed_by_setup};
 use super::{kept, measured, sweep};
 use crate::keep::{Keeper, write_page};
 use crate::surroundings::{self, Interrupt};
@@ -19,6 +19,7 @@ use std::io::Write;
 
 /// Runs the command.
 pub fn run(args: &Observe, context: &Context) -> Result<Ended> {
+    placed_by_setup(&args.place)?;
     let asked = asked::read(&args.place)?;
     if args.place.server.is_some() {
         bail!(wrong(

@@ -38,9 +38,14 @@ fn check(place: &Place) -> Result<()> {
             "--limit-cache bounds the memory of a server that fathom started itself\nhint: add --server DIR; a server that runs already is bounded where it is started, such as by systemctl set-property postgresql MemoryMax=512M"
         ));
     }
+    Ok(())
+}
+
+/// Only a setup places the data of a running server.
+pub fn placed_by_setup(place: &Place) -> Result<()> {
     if place.data_directory.is_some() && place.server.is_none() {
         bail!(wrong(
-            "--data-directory places the data of a server that fathom starts\nhint: add --server DIR; else name a --tablespace, or for SQLite the file itself"
+            "the data of a running server is placed by setup, and found by itself afterwards\nhint: fathom slob setup --data-directory DIR; here leave it out, or add --server DIR"
         ));
     }
     Ok(())

@@ -5,7 +5,7 @@ use super::asked::{self, Asked, wrong};
 use super::collectors::Collectors;
 use super::files;
 use super::os::{Machine, diskstats};
-use super::place::Here;
+use super::place::{Here, placed_by_setup};
 use super::{kept, measured, setup, work};
 use crate::keep::{Keeper, write_page};
 use crate::surroundings::{self, Interrupt};
@@ -24,6 +24,7 @@ use std::process::Command;
 
 /// Runs the command.
 pub fn run(args: &Args, context: &Context) -> Result<Ended> {
+    placed_by_setup(&args.place)?;
     let mut asked = asked::read(&args.place)?;
     asked.tables(&args.tables)?;
     asked.work(&args.work)?;

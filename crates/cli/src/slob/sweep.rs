@@ -2,7 +2,7 @@
 
 use super::args::{Place, Sweep};
 use super::asked::{self, Asked, wrong};
-use super::place::Here;
+use super::place::{Here, placed_by_setup};
 use super::{kept, measured, setup, work};
 use crate::keep::{Keeper, alive, write_page};
 use crate::surroundings::{self, Interrupt};
@@ -22,6 +22,7 @@ use std::path::Path;
 
 /// Runs the command.
 pub fn run(args: &Sweep, context: &Context) -> Result<Ended> {
+    placed_by_setup(&args.place)?;
     let mut asked = asked::read(&args.place)?;
     asked.tables(&args.tables)?;
     asked.work(&args.work)?;

@@ -1,5 +1,5 @@
-//! `fathom slob` in trouble: a server that is killed, a disk that fills, a wrong password, too many sessions, too little memory, and
-//! what is left when fathom itself is killed.
+//! `fathom slob` and servers that others started, or that get into trouble: killed in the middle, on a disk that fills, with a wrong
+//! password, too many sessions, too little memory; what is left when fathom itself is killed; tables in another directory.
 
 use crate::place::Lab;
 use crate::slob::{Place, at_work, installed, is_empty, said, wait};
@@ -7,6 +7,7 @@ use fathom_database::{Route, Server, ServerKind, ServerOptions};
 use fathom_record::{Ending, ResultRecord};
 use std::fs;
 use std::io::Read;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -222,4 +223,37 @@ fn a_limit_in_which_the_server_would_be_killed_is_refused_with_the_least_that_wo
     let out = run(least);
     assert_eq!(out.status.code(), Some(0), "{least}: {}", said(&out.stderr));
     assert!(is_empty(&directory));
+}
+
+#[test]
+fn the_tables_of_a_running_server_go_where_they_are_told_and_are_found_there() {
+    for kind in [ServerKind::Postgres, ServerKind::Mariadb] {
+        if !installed(kind) {
+            continue;
+        }
+        let place = Place::new();
+        let server = server(kind, &place.open("server"), &[]);
+        let directory = place.open("elsewhere");
+        let owner = fs::metadata(socket(&server)).unwrap();
+        std::os::unix::fs::chown(&directory, Some(owner.uid()), Some(owner.gid())).unwrap();
+        let db = format!("--db {}", server.url());
+        let there = format!("--data-directory {}", directory.display());
+        let out = place.slob(&format!("run {there} {db}"));
+        assert_eq!(out.status.code(), Some(2), "{}", said(&out.stderr));
+        place.good(&format!("setup 1 --scale 16M {there} {db}"));
+        let bytes = bytes_below(&directory);
+        assert!(bytes >= 16 << 20, "{kind:?}: {bytes}");
+        let found = fathom_database::inspect(server.url()).unwrap().data.unwrap();
+        assert_eq!(found, fs::canonicalize(&directory).unwrap());
+        place.good(&format!("run --run-time 1s --warm-up 0s --work-unit 4 {db}"));
+        place.good(&format!("drop {db}"));
+        assert_eq!(bytes_below(&directory), 0, "{kind:?}");
+    }
+}
+
+fn bytes_below(directory: &Path) -> u64 {
+    let entries = fs::read_dir(directory).unwrap().flatten().map(|entry| entry.path());
+    entries
+        .map(|path| if path.is_dir() { bytes_below(&path) } else { fs::metadata(&path).unwrap().len() })
+        .sum()
 }

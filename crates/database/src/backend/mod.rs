@@ -11,6 +11,7 @@ use crate::error::{DatabaseError, Result, Trouble};
 use crate::facts::{Facts, Proof, Schema, Shape, State};
 use crate::url::{Brand, Url};
 use fathom_spec::Redo;
+use std::path::Path;
 use std::sync::Arc;
 
 pub(crate) use sqlite::Pager;
@@ -97,6 +98,10 @@ pub(crate) trait Admin: Send {
     fn mark_ready(&mut self, number: u32) -> Result<()>;
     /// Drops a schema that bears our mark. Called for no other.
     fn drop_schema(&mut self, number: u32) -> Result<()>;
+    /// Prepares a directory of the server's machine for tables, and answers the tablespace to load them into.
+    fn place(&mut self, directory: &Path) -> Result<String>;
+    /// Takes back what `place` made, when nothing is in it any more.
+    fn unplace(&mut self) {}
     fn counters(&mut self) -> Result<Counters>;
     /// Have the sessions of a run gone, so that all of their counts are in the counters?
     fn sessions_gone(&mut self) -> bool;

@@ -316,6 +316,14 @@ impl Admin for SqliteAdmin {
         Ok(())
     }
 
+    fn place(&mut self, directory: &Path) -> Result<String> {
+        Err(DatabaseError::new(
+            Trouble::Settings,
+            "SQLite's data is its file, and nowhere else",
+            format!("name the file: sqlite:{}/slob.db", directory.display()),
+        ))
+    }
+
     fn counters(&mut self) -> Result<Counters> {
         Ok(Counters::default())
     }

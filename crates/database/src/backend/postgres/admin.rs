@@ -10,10 +10,13 @@ use crate::url::Url;
 use postgres::types::ToSql;
 use postgres::{Client, Row};
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Our schemas, as a pattern.
 pub(super) const OURS: &str = "^slob[1-9][0-9]*$";
+
+/// The tablespace that is made for a directory.
+const SPACE: &str = "fathom_slob";
 
 /// Rows of one write to the server, and between two looks at the interrupt.
 const BATCH: u64 = 256;
@@ -253,6 +256,34 @@ impl Admin for PostgresAdmin {
         .inspect_err(|_| {
             let _ = self.client.batch_execute("ROLLBACK");
         })
+    }
+
+    fn place(&mut self, directory: &Path) -> Result<String> {
+        let ask = "SELECT pg_tablespace_location(oid) FROM pg_tablespace WHERE spcname = $1";
+        let there = self.all(ask, &[&SPACE])?.first().map(|row| PathBuf::from(row.get::<_, String>(0)));
+        match there {
+            Some(there) if there == directory => {}
+            Some(there) => {
+                return Err(DatabaseError::new(
+                    Trouble::Foreign,
+                    format!("{}: the tablespace {SPACE} lies in {}", self.url, there.display()),
+                    "remove what was set up there first (drop), or name that directory",
+                ));
+            }
+            None => {
+                let location = directory.display().to_string().replace('\'', "''");
+                self.run(
+                    "cannot make a tablespace (its directory must be there, be empty, and belong to the server's user)",
+                    &format!("CREATE TABLESPACE {SPACE} LOCATION '{location}'"),
+                )?;
+            }
+        }
+        Ok(SPACE.to_owned())
+    }
+
+    fn unplace(&mut self) {
+        // One in which something is left, of this database or another, stays.
+        let _ = self.client.batch_execute(&format!("DROP TABLESPACE IF EXISTS {SPACE}"));
     }
 
     fn counters(&mut self) -> Result<Counters> {
