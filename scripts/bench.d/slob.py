@@ -230,8 +230,8 @@ def row_setup(bench):
             f"| inserts of one row, two sessions (pgbench) | | {single:.0f} | {rows / fathom / single:.1f} |"]
 
 
-SERVER = ["--limit-cache", "96M", "--cache", "8M", "--scale", "192M", "--schemas", "2", "--threads", "4", "--work-unit", "1",
-          "--scan-table-size", "1M", "--warm-up", "3s", "--no-conf", "--json"]
+SERVER = ["--cache", "8M", "--schemas", "2", "--threads", "4", "--work-unit", "1", "--scan-table-size", "1M", "--warm-up", "3s",
+          "--no-conf", "--json"]
 
 
 def counted(record):
@@ -239,11 +239,12 @@ def counted(record):
     return record["facts"]["request"]["slob"]["counted"][0]
 
 
-def on_own_server(bench, seconds, before=()):
-    """A run on a server of its own within its limit."""
+def on_own_server(bench, limit, seconds, before=()):
+    """A run on a server of its own within so many MiB, its data four times as much in two schemas."""
     folder = bench.folder / "limited"
     folder.mkdir(exist_ok=True)
-    return bench.slob("run", "--server", folder, *SERVER, "--run-time", f"{seconds}s", before=before)
+    words = ["--limit-cache", f"{limit}M", "--scale", f"{limit * 2}M", "--run-time", f"{seconds}s"]
+    return bench.slob("run", "--server", folder, *SERVER, *words, before=before)
 
 
 def row_device(bench):
@@ -255,7 +256,7 @@ def row_device(bench):
     ratios = []
     for turn in range(3):
         bare = bench.reads(path, 8, 5)
-        record = on_own_server(bench, 10)
+        record = on_own_server(bench, 96, 10)
         found = counted(record)
         reads = value(record, "device_reads")
         outstanding = found["device"]["read_ms"] / 1e3 / found["seconds"]
@@ -280,7 +281,7 @@ def row_throttle(bench):
              "verdict |", "|---:|---:|---:|---:|---:|---:|---:|---|"]
     for turn in range(3):
         throttle = [HERE.parent / "lab", "throttle", "--read-iops", "2000", "--path", bench.folder, "--"]
-        record = on_own_server(bench, 20, before=throttle)
+        record = on_own_server(bench, 56, 20, before=throttle)
         figure, found = record["summary"]["device_reads"], counted(record)
         own = (found["process_read_bytes"] or 0) / BLOCK / found["seconds"]
         missed = (found["physical"] or 0) / found["seconds"]
@@ -289,7 +290,7 @@ def row_throttle(bench):
                      f"{own:.1f} | {missed:.1f} | {max(0.0, 1 - own / max(missed, 1e-9)):.1%} | {says.split(';')[0]} |")
         print(lines[-1], file=sys.stderr)
     return ["### A disk of 2,000 reads a second, data four times the memory", "",
-            "`scripts/lab throttle --read-iops 2000`, 8 sessions, 384 MiB of blocks within `--limit-cache 96M`, 20 s after 3 s of",
+            "`scripts/lab throttle --read-iops 2000`, 8 sessions, 224 MiB of blocks within `--limit-cache 56M`, 20 s after 3 s of",
             "warm-up; goal: device reads within 3 %, verdict \"measuring the disk\". *Device reads* are all of the disk's, others' too;",
             "*the server's own* are what the kernel counts for its processes.", "", *lines]
 

@@ -15,8 +15,8 @@ struct Need {
 
 fn need(kind: ServerKind) -> Need {
     match kind {
-        ServerKind::Postgres => Need { base: 32 * MIB, session: 4 * MIB },
-        ServerKind::Mariadb => Need { base: 160 * MIB, session: MIB },
+        ServerKind::Postgres => Need { base: 14 * MIB, session: 5 * MIB / 2 },
+        ServerKind::Mariadb => Need { base: 68 * MIB, session: 2 * MIB },
     }
 }
 
