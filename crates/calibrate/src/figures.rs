@@ -381,18 +381,7 @@ fn knee(points: &[CurvePoint], phase: Phase) -> Option<usize> {
 }
 
 fn ratio(value: f64, read: &Read) -> Figure {
-    Figure {
-        value,
-        half_width: None,
-        confidence: CONFIDENCE,
-        unit: Unit::Ratio,
-        converged: true,
-        load: Some(read.run.load),
-        latency: None,
-        bound: None,
-        run: Some(read.index),
-        note: None,
-    }
+    Figure::share(value, CONFIDENCE, read.run.load, read.index)
 }
 
 /// The three lines of CALIBRATE_IO, to be grepped; whole numbers but for the latency in ms. `-` where there is none.

@@ -14,34 +14,13 @@ pub fn rate(grew: &[(f64, f64)], unit: Unit, load: Load, run: usize) -> Option<F
     let slots = grew.iter().map(|&(numerator, denominator)| Slot { numerator, denominator });
     let batches: BatchMeans = slots.collect();
     let value = batches.mean()?;
-    Some(Figure {
-        value,
-        half_width: batches.estimate(CONFIDENCE).map(|estimate| estimate.half_width),
-        confidence: CONFIDENCE,
-        unit,
-        converged: true,
-        load: Some(load),
-        latency: None,
-        bound: None,
-        run: Some(run),
-        note: None,
-    })
+    let half_width = batches.estimate(CONFIDENCE).map(|estimate| estimate.half_width);
+    Some(Figure { half_width, unit, ..share(value, load, run) })
 }
 
 /// A share with no error of its own.
 pub fn share(value: f64, load: Load, run: usize) -> Figure {
-    Figure {
-        value,
-        half_width: None,
-        confidence: CONFIDENCE,
-        unit: Unit::Ratio,
-        converged: true,
-        load: Some(load),
-        latency: None,
-        bound: None,
-        run: Some(run),
-        note: None,
-    }
+    Figure::share(value, CONFIDENCE, load, run)
 }
 
 /// What counters of that name grew by from a moment on, all of their owners together, between one reading and the next: with

@@ -127,7 +127,7 @@ pub fn conduct(
     sampler: &mut dyn Sampler,
     control: &mut dyn Control,
 ) -> Result<Run, ExecuteError> {
-    let mut run = empty_run(plan);
+    let mut run = Run::empty(plan);
     let (notes, inbox) = channel();
     let (full, intervals) = sync_channel(jobs.len() * 2 + 8);
     sampler.sample(clock.now(), &mut run.samples);
@@ -143,23 +143,6 @@ pub fn conduct(
     match failure {
         Some(error) => Err(error),
         None => Ok(run),
-    }
-}
-
-/// A run in which nothing has happened yet.
-pub fn empty_run(plan: &Plan) -> Run {
-    Run {
-        name: String::new(),
-        purpose: Purpose::Load,
-        load: Load::default(),
-        plan: plan.clone(),
-        began_ns: 0,
-        length_ns: 0,
-        intervals: Vec::new(),
-        workers: Vec::new(),
-        samples: Vec::new(),
-        events: Vec::new(),
-        queues: Vec::new(),
     }
 }
 

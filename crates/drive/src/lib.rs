@@ -16,6 +16,7 @@
 //! | `used` | what a worker used, as samples |
 //! | `sim` | a simulated device on a virtual clock |
 
+mod chunk;
 mod clock;
 mod conduct;
 mod host_sampler;

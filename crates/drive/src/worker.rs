@@ -1,6 +1,7 @@
 //! The batch loop. `step` never blocks: it answers what to wait for, and a thread calls the queue while the
 //! simulator turns its calendar.
 
+use crate::chunk::Chunk;
 use crate::manners::{Allowed, Restraint};
 use crate::{Checked, Completion, Content, Fill, LogPen, Manners, Operation, Pace, Queue, Recorder, Source};
 use fathom_record::{Happening, Why};
@@ -98,46 +99,6 @@ pub struct Worker<'a, Q: Queue, const MANNERED: bool = false> {
     log: Option<LogPen>,
 }
 
-/// How many operations go into one submission. One system call for many saves CPU, but the kernel holds a batch back until
-/// all of it is prepared, and meanwhile the device stands idle. So while the device is what is waited for, each operation
-/// goes out at once; when completions are there as fast as operations go out, the CPU is what counts, and batches grow.
-#[derive(Clone, Copy, Debug)]
-struct Chunk {
-    now: usize,
-    least: usize,
-    most: usize,
-    /// Did the last step ask to wait?
-    waits: bool,
-    /// Steps in a row that found completions without waiting.
-    ready: u32,
-}
-
-/// So many steps in a row that need not wait make the batch twice as large.
-const READY_STEPS: u32 = 4;
-
-impl Chunk {
-    fn between(least: usize, most: usize) -> Self {
-        let most = most.max(1);
-        let least = least.clamp(1, most);
-        Chunk { now: least, least, most, waits: true, ready: 0 }
-    }
-
-    #[inline(always)]
-    fn follow(&mut self, done: usize, outstanding: usize) {
-        if self.least == self.most {
-            return;
-        }
-        let ready = done > 0 && (!self.waits || outstanding == 0);
-        self.ready = if ready { self.ready + 1 } else { 0 };
-        if self.ready >= READY_STEPS {
-            self.now = (self.now * 2).min(self.most);
-            self.ready = 0;
-        } else if self.waits && outstanding > 0 {
-            self.now = (self.now / 2).max(self.least);
-        }
-    }
-}
-
 /// Faults of one kind: the first of them, and how many.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fault {
@@ -231,7 +192,7 @@ impl<'a, Q: Queue, const MANNERED: bool> Worker<'a, Q, MANNERED> {
         let mut allowed = Allowed { room: 0, until_ns: u64::MAX, at_least: 1 };
         self.batch.clear();
         if self.ended.is_none() {
-            allowed.room = self.chunk.now.min(self.depth.saturating_sub(self.outstanding()));
+            allowed.room = self.chunk.most_now().min(self.depth.saturating_sub(self.outstanding()));
             if MANNERED {
                 allowed = self.restrained(now, allowed.room);
             }
@@ -260,10 +221,10 @@ impl<'a, Q: Queue, const MANNERED: bool> Worker<'a, Q, MANNERED> {
         let may_start_more =
             !self.batch.is_empty() && outstanding < self.depth && !held && self.ended.is_none();
         if may_start_more {
-            self.chunk.waits = false;
+            self.chunk.waits(false);
             return Step::Enter { at_least: 0, until_ns: 0 };
         }
-        self.chunk.waits = true;
+        self.chunk.waits(true);
         let at_least = match outstanding {
             0 => 0,
             _ => self.parts.reap_least.max(allowed.at_least).clamp(1, outstanding),

@@ -3,8 +3,7 @@
 use crate::{execute, manners, open, source};
 use fathom_drive::sim::{Device, SimQueue, World, drive};
 use fathom_drive::{
-    Outcome, Parts, Published, Recorder, Steering, Worker, collect, empty_interval, empty_run, fault_events,
-    frame,
+    Outcome, Parts, Published, Recorder, Steering, Worker, collect, empty_interval, fault_events, frame,
 };
 use fathom_record::*;
 use fathom_spec::*;
@@ -151,7 +150,7 @@ fn report(
     length_ns: u64,
     control: &mut dyn Control,
 ) -> Run {
-    let mut run = empty_run(plan);
+    let mut run = fathom_record::Run::empty(plan);
     run.length_ns = length_ns;
     run.queues.push("simulated".to_owned());
     let names: Vec<String> =

@@ -164,6 +164,24 @@ pub struct Figure {
     pub note: Option<String>,
 }
 
+impl Figure {
+    /// A share of a run, with no error of its own; `confidence` is the level that other figures of the result have.
+    pub fn share(value: f64, confidence: f64, load: crate::Load, run: usize) -> Self {
+        Figure {
+            value,
+            half_width: None,
+            confidence,
+            unit: Unit::Ratio,
+            converged: true,
+            load: Some(load),
+            latency: None,
+            bound: None,
+            run: Some(run),
+            note: None,
+        }
+    }
+}
+
 /// Units of figures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

@@ -32,6 +32,25 @@ pub struct Run {
     pub queues: Vec<String>,
 }
 
+impl Run {
+    /// A run of a plan in which nothing has happened yet.
+    pub fn empty(plan: &Plan) -> Self {
+        Run {
+            name: String::new(),
+            purpose: Purpose::Load,
+            load: Load::default(),
+            plan: plan.clone(),
+            began_ns: 0,
+            length_ns: 0,
+            intervals: Vec::new(),
+            workers: Vec::new(),
+            samples: Vec::new(),
+            events: Vec::new(),
+            queues: Vec::new(),
+        }
+    }
+}
+
 /// What a run is worth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

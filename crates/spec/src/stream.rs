@@ -371,7 +371,7 @@ pub struct Keep {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Placement {
-    /// Pinned by the engine when there are no more workers than CPUs, else free.
+    /// One on each CPU by the engine when there are as many workers as CPUs, else free.
     #[default]
     Anywhere,
     /// Worker i on the i-th of these, round and round.

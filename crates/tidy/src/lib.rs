@@ -4,6 +4,7 @@
 //! something. No crate lists it but among its development dependencies.
 
 pub mod house;
+pub mod lab;
 pub mod source;
 
 use std::fs::OpenOptions;

@@ -5,7 +5,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
-use fathom_tidy::{house, is_root, skip};
+pub use fathom_tidy::lab::Lab;
 
 /// One measurement at a time: two processors measure badly side by side.
 static MEASURING: Mutex<()> = Mutex::new(());
@@ -216,48 +216,4 @@ pub fn scratch_files(directory: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(directory).expect("the directory is there");
     let names = entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
     names.filter(|name| name.starts_with(".fathom-scratch-")).collect()
-}
-
-/// A laboratory of its own; what was made in it goes at the end.
-pub struct Lab {
-    state: PathBuf,
-}
-
-impl Lab {
-    /// Nothing, and a counted skip, where the machine cannot.
-    pub fn open(name: &str) -> Option<Self> {
-        if !is_root() {
-            skip(&format!("the command line: {name}"), "needs root");
-            return None;
-        }
-        let state = PathBuf::from(format!("/run/fathom-lab-cli-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&state).expect("/run can be written by root");
-        Some(Lab { state })
-    }
-
-    /// The lab with some words.
-    pub fn command(&self, words: &[&str]) -> Command {
-        let mut command = Command::new(house::root().join("scripts/lab"));
-        command.args(words).env("FATHOM_LAB_DIR", &self.state);
-        command
-    }
-
-    /// Makes a thing; answers the value of a key of what was printed.
-    #[track_caller]
-    pub fn make(&self, words: &[&str]) -> impl Fn(&str) -> String + use<> {
-        let output = self.command(words).output().expect("scripts/lab is there");
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        let printed = String::from_utf8_lossy(&output.stdout).into_owned();
-        move |key| {
-            let line = printed.lines().find_map(|line| line.strip_prefix(&format!("{key}=")));
-            line.unwrap_or_else(|| panic!("no {key}= in {printed}")).to_owned()
-        }
-    }
-}
-
-impl Drop for Lab {
-    fn drop(&mut self) {
-        let _ = self.command(&["remove", "--all"]).status();
-        let _ = std::fs::remove_dir(&self.state);
-    }
 }

@@ -1,7 +1,7 @@
 //! A run that is not over yet: what `--status-interval` and SIGUSR1 report. Whoever watches a run hands on the intervals
 //! and events as they come; at any moment they are a run that a report can be made of.
 
-use fathom_record::{Event, Happening, Interval, Load, Purpose, Run, Sample, Totals, Why, WorkerTotals};
+use fathom_record::{Event, Happening, Interval, Run, Sample, Totals, Why, WorkerTotals};
 use fathom_spec::{Plan, StreamId};
 
 /// What was seen of a run so far.
@@ -15,21 +15,8 @@ pub struct SoFar {
 impl SoFar {
     /// Nothing yet.
     pub fn new(plan: &Plan) -> Self {
-        let run = Run {
-            name: String::new(),
-            purpose: Purpose::Load,
-            load: Load::default(),
-            plan: plan.clone(),
-            began_ns: 0,
-            length_ns: 0,
-            intervals: Vec::new(),
-            workers: Vec::new(),
-            samples: Vec::new(),
-            events: Vec::new(),
-            queues: Vec::new(),
-        };
         let none = vec![None; plan.streams.len()];
-        SoFar { run, began_ns: none.clone(), ended_ns: none }
+        SoFar { run: Run::empty(plan), began_ns: none.clone(), ended_ns: none }
     }
 
     /// Something happened.
