@@ -9,6 +9,8 @@ mod asked;
 #[cfg(feature = "databases")]
 mod collectors;
 #[cfg(feature = "databases")]
+mod kept;
+#[cfg(feature = "databases")]
 mod measured;
 #[cfg(feature = "databases")]
 mod observe;

@@ -59,7 +59,9 @@ pub struct Shape {
     pub random_filler: bool,
     /// PostgreSQL: without WAL.
     pub unlogged: bool,
-    /// PostgreSQL: in which tablespace; empty: the database's own.
+    /// The index on the key is a unique one.
+    pub unique_index: bool,
+    /// PostgreSQL: in which tablespace; MySQL, MariaDB: in which directory; empty: the database's own.
     pub tablespace: String,
 }
 
@@ -72,30 +74,44 @@ impl Shape {
             filler_bytes: settings.filler_bytes.unwrap_or(filler_bytes),
             random_filler: settings.random_filler,
             unlogged: settings.unlogged,
+            unique_index: settings.unique_index,
             tablespace: settings.tablespace.clone().unwrap_or_default(),
         }
     }
 
     /// As the mark keeps it.
     pub(crate) fn text(&self) -> String {
-        let Shape { blocks, scan_blocks, filler_bytes, random_filler, unlogged, tablespace } = self;
-        format!("{blocks} {scan_blocks} {filler_bytes} {random_filler} {unlogged} {tablespace}")
+        let Shape { blocks, scan_blocks, filler_bytes, random_filler, unlogged, unique_index, tablespace } =
+            self;
+        let unique = if *unique_index { UNIQUE } else { "" };
+        format!("{blocks} {scan_blocks} {filler_bytes} {random_filler} {unlogged}{unique} {tablespace}")
     }
 
     /// From a mark; `None` when it is not as expected.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let mut words = text.splitn(6, ' ');
         let mut next = || words.next();
+        let (blocks, scan_blocks, filler_bytes) = (next()?, next()?, next()?);
+        let (random_filler, log, tablespace) = (next()?, next()?, next()?);
         Some(Shape {
-            blocks: next()?.parse().ok()?,
-            scan_blocks: next()?.parse().ok()?,
-            filler_bytes: next()?.parse().ok()?,
-            random_filler: next()?.parse().ok()?,
-            unlogged: next()?.parse().ok()?,
-            tablespace: next()?.to_owned(),
+            blocks: blocks.parse().ok()?,
+            scan_blocks: scan_blocks.parse().ok()?,
+            filler_bytes: filler_bytes.parse().ok()?,
+            random_filler: random_filler.parse().ok()?,
+            unlogged: log.strip_suffix(UNIQUE).unwrap_or(log).parse().ok()?,
+            unique_index: log.ends_with(UNIQUE),
+            tablespace: tablespace.to_owned(),
         })
     }
+
+    /// `UNIQUE` or nothing, as it stands in SQL.
+    pub(crate) fn unique(&self) -> &'static str {
+        if self.unique_index { "UNIQUE" } else { "" }
+    }
 }
+
+/// Stands in a mark behind the word for the log, so that marks without it are as they were before there was a choice.
+const UNIQUE: &str = "+unique";
 
 /// The database's own word that each block has one row.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -117,7 +133,9 @@ mod tests {
     #[test]
     fn a_mark_gives_the_shape_back() {
         let settings = Settings { tablespace: Some("fast disk".into()), ..Settings::default() };
-        for shape in [Shape::of(&settings, 5000), Shape::default()] {
+        let unique = Shape { unique_index: true, unlogged: true, ..Shape::default() };
+        assert_eq!(Shape::of(&settings, 9).text(), "10240 128 9 false false fast disk");
+        for shape in [Shape::of(&settings, 5000), Shape::default(), unique] {
             assert_eq!(Shape::parse(&shape.text()), Some(shape));
         }
         assert_eq!(Shape::parse("1 2 x"), None);

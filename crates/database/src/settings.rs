@@ -20,10 +20,12 @@ pub struct Settings {
     pub random_filler: bool,
     /// Schemas that are loaded at a time (LOAD_PARALLEL_DEGREE). SQLite has one writer, so there it is 1.
     pub parallel: u32,
-    /// PostgreSQL: the tablespace in which the tables and indexes are made.
+    /// PostgreSQL: the tablespace in which the tables and indexes are made. MySQL, MariaDB: the directory, an absolute path.
     pub tablespace: Option<String>,
     /// PostgreSQL: tables without WAL (NOLOGGING); updates of them make none either.
     pub unlogged: bool,
+    /// A unique index on the key, which has no two rows (UNIQUE_INDEX).
+    pub unique_index: bool,
     /// Seed of the order of the keys, of the filler, and of what sessions draw.
     pub seed: u64,
     /// Sessions of each schema (THREADS_PER_SCHEMA).
@@ -58,6 +60,7 @@ impl Default for Settings {
             parallel: 2,
             tablespace: None,
             unlogged: false,
+            unique_index: false,
             seed: 1,
             threads: 1,
             work_unit: 1,

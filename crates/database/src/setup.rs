@@ -5,6 +5,7 @@ use crate::error::{DatabaseError, Result, Trouble};
 use crate::facts::{Facts, Proof, Schema, Shape, State};
 use crate::settings::Settings;
 use crate::url::{Brand, Url};
+use std::path::Path;
 use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
@@ -107,8 +108,11 @@ pub fn setup(
 
 /// What only PostgreSQL has is refused elsewhere, not dropped.
 fn check_brand(url: &Url, settings: &Settings) -> Result<()> {
-    let asked =
-        [(settings.tablespace.is_some(), "a tablespace"), (settings.unlogged, "tables without a log")];
+    let is_directory = settings.tablespace.as_ref().is_some_and(|space| space.starts_with('/'));
+    let asked = [
+        (settings.tablespace.is_some() && !(is_directory && url.brand == Brand::Mysql), "a tablespace"),
+        (settings.unlogged, "tables without a log"),
+    ];
     match asked.iter().find(|(asked, _)| *asked && url.brand != Brand::Postgres) {
         None => Ok(()),
         Some((_, what)) => Err(DatabaseError::new(
@@ -225,6 +229,12 @@ fn listen(
     (proofs, failure)
 }
 
+/// Prepares a directory of the machine of a running server for tables. Answers what stands for it as
+/// [`Settings::tablespace`]: a tablespace that was made there (PostgreSQL), or the directory itself (MySQL, MariaDB).
+pub fn place(url: &Url, directory: &Path) -> Result<String> {
+    backend::admin(url)?.place(directory)
+}
+
 /// Asks a database what it is.
 pub fn inspect(url: &Url) -> Result<Facts> {
     backend::admin(url)?.facts()
@@ -254,5 +264,6 @@ pub fn drop_all(url: &Url) -> Result<Vec<u32>> {
     for number in &ours {
         admin.drop_schema(*number)?;
     }
+    admin.unplace();
     Ok(ours)
 }

@@ -39,6 +39,9 @@ fn whole_life(url: &Url) {
     for schema in schemas(url).unwrap() {
         assert!(prove(url, &schema).is_ok(), "updates leave one row per block");
     }
+    let unique = Settings { unique_index: true, schemas: 1, ..settings.clone() };
+    assert_eq!(load(url, &unique).loaded, [1], "another index is another shape");
+    assert_eq!(errors(&run(url, &unique, operations(20), &mut ())), 0);
     assert_eq!(drop_all(url).unwrap(), [1, 2]);
     assert_eq!(schemas(url).unwrap(), []);
 }
@@ -138,6 +141,10 @@ fn postgres_from_setup_to_drop() {
     whole_life(&url);
     interrupted(&url);
     too_many(&url, facts.sessions_most.unwrap());
+    drop_all(&url).unwrap();
+    load(&url, &Settings { schemas: 1, unique_index: true, ..small() });
+    let ask = "SELECT 1 FROM pg_index WHERE indrelid = 'slob1.blocks'::regclass AND indisunique";
+    assert_eq!(psql(&url, ask).len(), 1);
     drop_all(&url).unwrap();
     foreign_in_postgres(&url);
     let database = Database::open(url.clone()).unwrap();
@@ -335,6 +342,31 @@ fn a_server_is_gone_when_it_is_dropped_or_interrupted() {
     let refused = ServerOptions { cache: Some(Bytes(60)), limit: Some(Bytes(100)), ..options };
     assert!(Server::start(&refused, &|| false).unwrap_err().what.contains("more than half"));
     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
+}
+
+/// The story: a fathom that was killed left its server running, and the next measurement shared the disk with it.
+#[test]
+fn a_server_that_a_killed_process_left_running_is_stopped_and_removed_by_the_next_start() {
+    for kind in [ServerKind::Postgres, ServerKind::Mariadb] {
+        let Some((directory, server)) = server(kind, &[]) else { continue };
+        assert_eq!(server.leftovers(), []);
+        let pid = server.pid().unwrap();
+        let place = std::fs::canonicalize(directory.path()).unwrap();
+        let home = std::fs::read_dir(&place).unwrap().next().unwrap().unwrap().path();
+        // As if its owner had been another process, which is dead.
+        let roots = fathom_host::Roots::default();
+        let own = fathom_host::scratch::Mark::own(&roots).unwrap();
+        let dead = fathom_host::scratch::Mark { start_ticks: own.start_ticks + 1, ..own };
+        std::fs::remove_file(home.join("owner")).unwrap();
+        std::fs::write(home.join("owner"), format!("{}\nfound\n", dead.file_name(0))).unwrap();
+        let next = Server::start(&ServerOptions::new(kind, &place), &|| false).unwrap();
+        assert_eq!(next.leftovers(), [Leftover { home: home.clone(), trouble: None }]);
+        assert!(!home.exists() && !Path::new(&format!("/proc/{pid}/cwd")).exists());
+        assert!(inspect(server.url()).is_err() && inspect(next.url()).is_ok());
+        next.stop().unwrap();
+        // Its process has ended already.
+        assert!(server.stop().is_ok());
+    }
 }
 
 #[test]

@@ -96,7 +96,7 @@ fn what_is_wrong_in_a_file_is_named_with_its_line_and_what_to_do() {
         ("COLOUR=2", "lists every parameter"),
         ("SQLNET_SERVICE_BASE=slob", "Oracle's network services"),
         ("ADMIN_SQLNET_SERVICE=slob", "Oracle's network services"),
-        ("UNIQUE_INDEX=TRUE", "leave it out"),
+        ("UNIQUE_INDEX=PERHAPS", "UNIQUE_INDEX=PERHAPS"),
         ("NUM_THREADS=2", "a parameter of pgio.conf"),
         ("SCALE=$SIZE", "asks a shell to fill something in"),
         ("SCALE=`echo 1G`", "asks a shell"),
@@ -175,6 +175,7 @@ fn told() -> Told {
         warm_up_ns: 0,
         counted: Vec::new(),
         shown: None,
+        diskstats: None,
     }
 }
 
@@ -212,6 +213,24 @@ DBNAME:  pg10. 16 schemas, 8 threads(each). Run time: 120 seconds. RIOPS >492306
 
 "
     );
+}
+
+#[test]
+fn pgios_files_have_a_line_for_each_session_and_the_disks_before_and_after() {
+    let mut told = told();
+    let run = &record(Vec::new()).runs[0];
+    let detail = text(|out| pgio_files::session_detail(&told, run, out));
+    let lines: Vec<&str> = detail.lines().collect();
+    assert!(
+        lines[1].starts_with(" mypid | loop_iterations | sql_selects | sql_updates | sql_select_max_tm |")
+    );
+    assert_eq!((lines[0], lines[3], lines.len()), ("", "", 4 + run.workers.len()), "{detail}");
+    for line in &lines[4..] {
+        let places = |text: &str| text.match_indices(['|', '+']).map(|(at, _)| at).collect::<Vec<_>>();
+        assert_eq!(places(line), places(lines[2]), "{detail}");
+    }
+    told.diskstats = Some((" 254 0 vda 1\n".into(), " 254 0 vda 2\n".into()));
+    assert_eq!(text(|out| pgio_files::diskstats(&told, out)), " 254 0 vda 1\n\n 254 0 vda 2\n\n");
 }
 
 #[test]
@@ -338,10 +357,12 @@ fn the_report_has_the_lines_that_scripts_look_for() {
         read_requests: Some(155_523),
         write_requests: Some(15_897),
         redo_bytes: Some(20_000_000),
+        cpu_ns: Some(5_000_000_000),
         ..counted(160_000, 155_523, 155_523 * 8192)
     }];
     let report = text(|out| awr::write(&told, &record(Vec::new()), 0, out));
     for line in [
+        "              DB CPU(s):               0.5\n",
         "      Redo size (bytes):       2,000,000.0\n",
         "  Logical read (blocks):          16,460.0\n",
         " Physical read (blocks):          15,552.3\n",

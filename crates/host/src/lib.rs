@@ -6,6 +6,7 @@
 //! | `storage`, `file_system`, `disk`, `link` | what a path stands on, down to the disks and their links |
 //! | `block`, `mounts`, `roots` | how sysfs, mountinfo and small files are read |
 //! | `extents` | what direct I/O must be aligned to, and which bytes of a file were ever written |
+//! | `process_time` | processor time of other processes |
 //! | `counters` | disks, processors, pressure, other processes' I/O, as raw samples and their differences |
 //! | `holding`, `open_files`, `signature`, `database_directory` | what a target holds and who holds it: the guard's facts |
 //! | `lock` | one calibration at a time on a disk |
@@ -30,6 +31,7 @@ pub mod machine;
 pub mod mounts;
 pub mod open_files;
 pub mod page_cache;
+pub mod process_time;
 pub mod roots;
 pub mod scratch;
 pub mod signature;

@@ -54,8 +54,8 @@ pub struct Place {
     /// A setting of that server, as it names it; once for each
     #[arg(long, value_name = "NAME=VALUE", requires = "server")]
     pub server_setting: Vec<String>,
-    /// Where that server keeps its data instead of below --server
-    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    /// Where that server keeps its data instead of below --server; with setup, where the tables of a running server go
+    #[arg(long, value_name = "DIR", conflicts_with = "tablespace", value_hint = ValueHint::DirPath)]
     pub data_directory: Option<PathBuf>,
     /// PostgreSQL: the tablespace of tables and indexes
     #[arg(long, value_name = "NAME")]
@@ -95,6 +95,9 @@ pub struct Tables {
     /// OBFUSCATE_COLUMNS: random letters, which nothing below can compress
     #[arg(long)]
     pub obfuscate_columns: bool,
+    /// UNIQUE_INDEX: a unique index on the key
+    #[arg(long)]
+    pub unique_index: bool,
 }
 
 /// The parameters that make the load.

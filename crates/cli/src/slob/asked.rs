@@ -53,12 +53,13 @@ impl Asked {
 
     /// Puts what was typed of the tables over it.
     pub fn tables(&mut self, tables: &Tables) -> Result<()> {
-        let Tables { scale, scan_table_size, load_parallel_degree, obfuscate_columns } = tables;
+        let Tables { scale, scan_table_size, load_parallel_degree, obfuscate_columns, unique_index } = tables;
         self.flag("SCALE", scale.as_deref())?;
         self.scale_said |= scale.is_some();
         self.flag("SCAN_TABLE_SZ", scan_table_size.as_deref())?;
         self.flag("LOAD_PARALLEL_DEGREE", load_parallel_degree.as_deref())?;
         self.settings.obfuscate |= obfuscate_columns;
+        self.settings.unique_index |= unique_index;
         Ok(())
     }
 

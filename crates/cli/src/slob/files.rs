@@ -1,7 +1,7 @@
 //! The files that SLOB's scripts leave behind, written from a record.
 
 use anyhow::{Context as _, Result};
-use fathom_dialect::slob::{Statistics, Told, awr, sysstat};
+use fathom_dialect::slob::{Statistics, Told, Words, awr, pgio_files, sysstat};
 use fathom_record::{ResultRecord, Run};
 use std::path::{Path, PathBuf};
 
@@ -30,6 +30,10 @@ pub fn write(
         ("db_stats.out", Box::new(|out| awr::db_stats(told, run, out))),
         ("tm.out", Box::new(|out| awr::tm(run, out))),
     ];
+    if told.settings.words == Words::Pgio {
+        files.push(("pgio_session_detail.out", Box::new(|out| pgio_files::session_detail(told, run, out))));
+        files.push(("pgio_diskstats.out", Box::new(|out| pgio_files::diskstats(told, out))));
+    }
     if !told.settings.no_os_perf_data && has_machine(run) {
         files.push(("iostat.out", Box::new(|out| sysstat::iostat(told, record, run, out))));
         files.push(("vmstat.out", Box::new(|out| sysstat::vmstat(record, run, out))));

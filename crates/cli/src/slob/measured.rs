@@ -4,7 +4,7 @@ use super::asked::Asked;
 use super::place::Here;
 use fathom_calibrate::sessions::{done_between, growth, rate, rate_of_operations, share};
 use fathom_database::{Brand, Change, Counters};
-use fathom_dialect::slob::counted::window_begins;
+use fathom_dialect::slob::counted::{growth as growth_between, window_begins};
 use fathom_dialect::slob::judged::Judged;
 use fathom_dialect::slob::log::DatabaseCounters;
 use fathom_dialect::slob::{Counted, Device, Told};
@@ -62,6 +62,10 @@ pub fn counted(run: &Run, here: &Here) -> Counted {
     let window = (*from_ns, *to_ns);
     // Processes are looked at once a second too, at other moments.
     let near = (from_ns.saturating_sub(500_000_000), to_ns + 500_000_000);
+    let of_processes = |name: &str| {
+        let (grew, seconds) = growth_between(&run.samples, "processes", name, near)?;
+        Some((grew as f64 * Nanos(to_ns - from_ns).seconds() / seconds) as u64)
+    };
     let change = last.since(first);
     let done = done_between(run, *from_ns, *to_ns);
     let table = change.table_reads(done.bytes / here.block().0);
@@ -84,14 +88,8 @@ pub fn counted(run: &Run, here: &Here) -> Counted {
         read_wait_ns: change.read_wait_ns,
         commits: change.commits,
         deadlocks: change.deadlocks,
-        cpu_ns: None,
-        process_read_bytes: fathom_dialect::slob::counted::growth(
-            &run.samples,
-            "processes",
-            "read_bytes",
-            near,
-        )
-        .map(|(bytes, seconds)| (bytes as f64 * Nanos(to_ns - from_ns).seconds() / seconds) as u64),
+        cpu_ns: of_processes("cpu_ns"),
+        process_read_bytes: of_processes("read_bytes"),
         device: Device::of(run, &names(&here.disks), window),
         log_device: Device::of(run, &names(&here.log_disks), window),
     }
@@ -201,5 +199,6 @@ pub fn told(asked: &Asked, here: &Here, blocks: u64, warm_up: Nanos) -> Told {
         warm_up_ns: warm_up.0,
         counted: Vec::new(),
         shown: None,
+        diskstats: None,
     }
 }

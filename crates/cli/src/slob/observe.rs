@@ -3,9 +3,9 @@
 use super::args::Observe;
 use super::asked::{self, wrong};
 use super::os::Machine;
-use super::place::{Here, without_secrets};
-use super::{measured, sweep};
-use crate::keep::{Keeper, empty_record, write_page};
+use super::place::{Here, placed_by_setup};
+use super::{kept, measured, sweep};
+use crate::keep::{Keeper, write_page};
 use crate::surroundings::{self, Interrupt};
 use crate::watch::{Progress, Watch};
 use crate::{Context, Ended};
@@ -19,6 +19,7 @@ use std::io::Write;
 
 /// Runs the command.
 pub fn run(args: &Observe, context: &Context) -> Result<Ended> {
+    placed_by_setup(&args.place)?;
     let asked = asked::read(&args.place)?;
     if args.place.server.is_some() {
         bail!(wrong(
@@ -31,12 +32,7 @@ pub fn run(args: &Observe, context: &Context) -> Result<Ended> {
     let (interrupt, progress) = (Interrupt::watch(), Progress::new(context.progress));
     let mut here = Here::open(&args.place, &asked, 1, &interrupt)?;
     let mut told = measured::told(&asked, &here, 0, Nanos(0));
-    let command = without_secrets(&context.command, &args.place, &here.database.url);
-    let facts = here.found.facts(serde_json::json!({ "slob": &told }))?;
-    let targets = vec![here.database.url.to_string()];
-    let mut record = empty_record("slob", &command, args.output.label.clone(), targets, facts);
-    let (mut keeper, notes) = Keeper::begin(context.store.clone(), &record, here.found.physical_disks());
-    record.notes.extend(here.notes.drain(..).chain(notes));
+    let (mut record, mut keeper) = kept::begin(&told, &mut here, context, (&args.place, &args.output))?;
     let mut nobody = ();
     let mut machine = Machine::new(&mut nobody, here.database.roots.clone(), here.processes());
     let mut watch = Watch::new(&mut machine, &progress, &interrupt, "observing".to_owned(), args.length);

@@ -1,9 +1,10 @@
 //! Watches the machine while sessions work: the counters of which iostat.out, vmstat.out and mpstat.out are made, and what the
-//! database's processes made the disks read. Stands between a run and whoever steers it.
+//! database's processes made the disks read and took of the processors. Stands between a run and whoever steers it.
 
 use fathom_dialect::slob::sysstat;
 use fathom_host::block::BlockDevice;
 use fathom_host::counters::{read_disk_stat, read_processes};
+use fathom_host::process_time::read_process_times;
 use fathom_host::{DeviceNumber, Roots};
 use fathom_record::{Control, Event, Interval, Sample, Steer, Totals};
 use std::collections::BTreeMap;
@@ -14,37 +15,67 @@ const EVERY_NS: u64 = 3_000_000_000;
 /// Processes are looked at more often: their sessions come and go.
 const PROCESSES_EVERY_NS: u64 = 1_000_000_000;
 
-/// What the database's processes made the disks read, also those that have ended meanwhile.
+/// A counter that each process keeps for itself, of all of them together, also those that have ended meanwhile.
+#[derive(Default)]
+struct Together {
+    last: BTreeMap<u32, u64>,
+    sum: u64,
+}
+
+impl Together {
+    /// Adds what was counted since the last look. `None` where the kernel tells it of none of them.
+    fn look(&mut self, now: BTreeMap<u32, u64>) -> Option<u64> {
+        if now.is_empty() {
+            return None;
+        }
+        // At the first look all that was counted before is left out; later a new process begins at nothing.
+        let first = self.last.is_empty();
+        for (pid, value) in &now {
+            let before = self.last.get(pid).copied().unwrap_or(if first { *value } else { 0 });
+            self.sum += value.saturating_sub(before);
+        }
+        self.last = now;
+        Some(self.sum)
+    }
+}
+
+/// What the database's processes made the disks read, and their processor time.
 struct Processes {
     /// Short names; empty: this process itself.
     names: Vec<String>,
-    last: BTreeMap<u32, u64>,
-    read_bytes: u64,
+    read_bytes: Together,
+    cpu_ns: Together,
     next_ns: u64,
 }
 
 impl Processes {
-    /// Adds what was read since the last look. `None` where the kernel tells it of none of them.
-    fn look(&mut self, roots: &Roots) -> Option<u64> {
+    fn new(names: &[&str]) -> Self {
+        Processes {
+            names: names.iter().map(|name| (*name).to_owned()).collect(),
+            read_bytes: Together::default(),
+            cpu_ns: Together::default(),
+            next_ns: 0,
+        }
+    }
+
+    /// The sums now, by name.
+    fn look(&mut self, roots: &Roots) -> [(&'static str, Option<u64>); 2] {
         let own = std::process::id();
         let is_ours = |pid: u32, name: &str| match self.names.is_empty() {
             true => pid == own,
             false => self.names.iter().any(|known| known == name.trim()),
         };
-        let now = read_processes(roots).into_iter().filter(|p| is_ours(p.pid, &p.command));
-        let now: BTreeMap<u32, u64> = now.map(|p| (p.pid, p.read_bytes)).collect();
-        if now.is_empty() {
-            return None;
-        }
-        // At the first look all that was read before is left out; later a new process begins at nothing.
-        let first = self.last.is_empty();
-        for (pid, bytes) in &now {
-            let before = self.last.get(pid).copied().unwrap_or(if first { *bytes } else { 0 });
-            self.read_bytes += bytes.saturating_sub(before);
-        }
-        self.last = now;
-        Some(self.read_bytes)
+        let read = read_processes(roots).into_iter().filter(|p| is_ours(p.pid, &p.command));
+        let read = read.map(|p| (p.pid, p.read_bytes)).collect();
+        let cpu = read_process_times(roots).into_iter().filter(|p| is_ours(p.pid, &p.command));
+        let cpu = cpu.map(|p| (p.pid, p.cpu_ns)).collect();
+        [("read_bytes", self.read_bytes.look(read)), ("cpu_ns", self.cpu_ns.look(cpu))]
     }
+}
+
+/// The kernel's text of all disks, as it is.
+pub fn diskstats(roots: &Roots) -> String {
+    std::fs::read_to_string(roots.proc.join("diskstats")).unwrap_or_default()
 }
 
 /// Samples the machine now and then.
@@ -66,9 +97,7 @@ impl<'a> Machine<'a> {
         let all = BlockDevice::all_whole(&roots).into_iter();
         let disks = all.map(|device| (device.name.clone(), device.number));
         let disks = disks.filter(|(name, _)| !name.starts_with("loop") && !name.starts_with("ram")).collect();
-        let names = processes.iter().map(|name| (*name).to_owned()).collect();
-        let processes = Processes { names, last: BTreeMap::new(), read_bytes: 0, next_ns: 0 };
-        Machine { inner, roots, disks, next_ns: 0, processes, samples: Vec::new() }
+        Machine { inner, roots, disks, next_ns: 0, processes: Processes::new(processes), samples: Vec::new() }
     }
 
     fn look(&mut self, at_ns: u64) {
@@ -103,12 +132,10 @@ impl Control for Machine<'_> {
         }
         if now_ns >= self.processes.next_ns {
             self.processes.next_ns = now_ns + PROCESSES_EVERY_NS;
-            let read = self.processes.look(&self.roots);
-            self.samples.extend(read.map(|value| Sample {
-                at_ns: now_ns,
-                of: "processes".to_owned(),
-                name: "read_bytes".to_owned(),
-                value,
+            let sums = self.processes.look(&self.roots).into_iter();
+            self.samples.extend(sums.filter_map(|(name, value)| {
+                let of = "processes".to_owned();
+                Some(Sample { at_ns: now_ns, of, name: name.to_owned(), value: value? })
             }));
         }
         self.inner.slot(now_ns, totals)

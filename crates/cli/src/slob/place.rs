@@ -5,8 +5,8 @@ use super::asked::{Asked, wrong};
 use crate::preflight::{self, Found};
 use crate::surroundings::{self, Interrupt};
 use crate::targets::Ready;
-use anyhow::{Result, bail};
-use fathom_database::{Brand, Database, Server, ServerKind, ServerOptions, Url};
+use anyhow::{Result, anyhow, bail};
+use fathom_database::{Brand, Database, Leftover, Server, ServerKind, ServerOptions, Url};
 use fathom_host::{DeviceNumber, Roots, resolve};
 use fathom_record::Note;
 use fathom_spec::Bytes;
@@ -38,9 +38,14 @@ fn check(place: &Place) -> Result<()> {
             "--limit-cache bounds the memory of a server that fathom started itself\nhint: add --server DIR; a server that runs already is bounded where it is started, such as by systemctl set-property postgresql MemoryMax=512M"
         ));
     }
+    Ok(())
+}
+
+/// Only a setup places the data of a running server.
+pub fn placed_by_setup(place: &Place) -> Result<()> {
     if place.data_directory.is_some() && place.server.is_none() {
         bail!(wrong(
-            "--data-directory places the data of a server that fathom starts\nhint: add --server DIR; else name a --tablespace, or for SQLite the file itself"
+            "the data of a running server is placed by setup, and found by itself afterwards\nhint: fathom slob setup --data-directory DIR; here leave it out, or add --server DIR"
         ));
     }
     Ok(())
@@ -71,7 +76,12 @@ fn url(place: &Place, asked: &Asked) -> Result<Url> {
     Ok(if url.brand == Brand::Sqlite { url } else { url.with_password(password) })
 }
 
-fn start(place: &Place, directory: &Path, sessions: u32, interrupt: &Interrupt) -> Result<Server> {
+fn start(
+    place: &Place,
+    directory: &Path,
+    (asked, sessions): (&Asked, u32),
+    interrupt: &Interrupt,
+) -> Result<Server> {
     let mut settings = Vec::new();
     for pair in &place.server_setting {
         let Some((name, value)) = pair.split_once('=') else {
@@ -93,9 +103,24 @@ fn start(place: &Place, directory: &Path, sessions: u32, interrupt: &Interrupt) 
         user: place.server_user.clone(),
         cache: place.cache,
         limit: place.limit_cache,
+        sessions: sessions.max(asked.settings.load_parallel_degree),
         settings,
     };
     Ok(Server::start(&options, &|| interrupt.raised())?)
+}
+
+/// What was found of a server whose fathom was killed.
+fn leftover(found: &Leftover) -> Note {
+    let home = found.home.display();
+    match &found.trouble {
+        None => {
+            Note { text: format!("a server that a killed fathom had left in {home} was removed"), hint: None }
+        }
+        Some(why) => Note {
+            text: format!("a server that a killed fathom left in {home} cannot be removed: {why}"),
+            hint: Some("end its processes, and remove it by hand".to_owned()),
+        },
+    }
 }
 
 impl Here {
@@ -103,7 +128,7 @@ impl Here {
     pub fn open(place: &Place, asked: &Asked, sessions: u32, interrupt: &Interrupt) -> Result<Self> {
         check(place)?;
         let server = match &place.server {
-            Some(directory) => Some(start(place, directory, sessions, interrupt)?),
+            Some(directory) => Some(start(place, directory, (asked, sessions), interrupt)?),
             None => None,
         };
         let url = match &server {
@@ -113,6 +138,7 @@ impl Here {
         let mut database = Database::open(url)?;
         let mut notes: Vec<Note> =
             asked.settings.notes.iter().map(|text| Note { text: text.clone(), hint: None }).collect();
+        notes.extend(server.iter().flat_map(Server::leftovers).map(leftover));
         let below = database.disks_below().unwrap_or_else(|why| {
             notes.push(Note {
                 text: format!("the disks below the database cannot be told: {why}"),
@@ -144,6 +170,19 @@ impl Here {
     /// Is it a server that was started for this?
     pub fn is_own(&self) -> bool {
         self.server.is_some()
+    }
+
+    /// An error with what a server of our own has to say to it: it goes with its log.
+    pub fn explained(&self, error: anyhow::Error) -> anyhow::Error {
+        let Some(server) = &self.server else { return error };
+        if let (true, Some(limit)) = (server.is_starved(), self.limit) {
+            let text = error.to_string();
+            let what = text.split_once("\nhint: ").map_or(text.as_str(), |(what, _)| what);
+            return anyhow!(
+                "{what}\nhint: the kernel killed processes of the server, which need more than --limit-cache {limit}: raise it"
+            );
+        }
+        error
     }
 
     /// Stops a server of our own and removes it.

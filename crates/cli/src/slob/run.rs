@@ -4,10 +4,10 @@ use super::args::{Run as Args, Work};
 use super::asked::{self, Asked, wrong};
 use super::collectors::Collectors;
 use super::files;
-use super::os::Machine;
-use super::place::{Here, without_secrets};
-use super::{measured, setup, work};
-use crate::keep::{Keeper, empty_record, write_page};
+use super::os::{Machine, diskstats};
+use super::place::{Here, placed_by_setup};
+use super::{kept, measured, setup, work};
+use crate::keep::{Keeper, write_page};
 use crate::surroundings::{self, Interrupt};
 use crate::watch::{Progress, Watch};
 use crate::{Context, Ended};
@@ -24,6 +24,7 @@ use std::process::Command;
 
 /// Runs the command.
 pub fn run(args: &Args, context: &Context) -> Result<Ended> {
+    placed_by_setup(&args.place)?;
     let mut asked = asked::read(&args.place)?;
     asked.tables(&args.tables)?;
     asked.work(&args.work)?;
@@ -38,6 +39,7 @@ pub fn run(args: &Args, context: &Context) -> Result<Ended> {
         Ok(Prepared::Ready(settings)) => settings,
         other => {
             progress.clear();
+            let other = other.map_err(|error| here.explained(error));
             here.close()?;
             return other.map(|_| Ended::Interrupted);
         }
@@ -45,6 +47,7 @@ pub fn run(args: &Args, context: &Context) -> Result<Ended> {
     let mut job = Job { asked, settings, here, context, args, interrupt: &interrupt, progress: &progress };
     let ended = job.measure();
     progress.clear();
+    let ended = ended.map_err(|error| job.here.explained(error));
     let closed = job.here.close();
     let ended = ended?;
     closed?;
@@ -157,19 +160,14 @@ impl Job<'_> {
         let length = length(&self.asked, work);
         let plan = self.settings.plan(&self.here.database.url, length);
         let mut told = measured::told(&self.asked, &self.here, self.settings.blocks, length.warm_up);
-        let command = without_secrets(&self.context.command, place, &self.here.database.url);
-        let facts = self.here.found.facts(serde_json::json!({ "slob": &told }))?;
-        let targets = vec![self.here.database.url.to_string()];
-        let mut record = empty_record("slob", &command, output.label.clone(), targets, facts);
-        let disks = self.here.found.physical_disks();
-        let (mut keeper, notes) = Keeper::begin(self.context.store.clone(), &record, disks);
-        record.notes.extend(self.here.notes.drain(..).chain(notes));
+        let (mut record, mut keeper) = kept::begin(&told, &mut self.here, self.context, (place, output))?;
         let files = self.files();
         self.opening(&told)?;
         self.external("pre")?;
         let mut collectors =
             files.as_ref().filter(|_| !told.settings.no_os_perf_data).map(|to| Collectors::start(to));
         let ready = (self.progress, self.interrupt);
+        let disks = diskstats(&self.here.database.roots);
         let outcome = execute(&plan, "sessions".to_owned(), &mut self.here, ready, &mut ());
         let written = collectors.as_mut().map(Collectors::end).unwrap_or_default();
         self.progress.clear();
@@ -180,6 +178,9 @@ impl Job<'_> {
                 return Err(error);
             }
         };
+        if told.settings.words == Words::Pgio {
+            told.diskstats = Some((disks, diskstats(&self.here.database.roots)));
+        }
         self.external("post")?;
         run.name = "sessions".to_owned();
         run.load = Load { small: self.settings.sessions(), large: 0 };

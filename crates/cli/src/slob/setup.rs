@@ -2,7 +2,7 @@
 
 use super::args::{Drop, Setup};
 use super::asked::{self, Asked, wrong};
-use super::place::Here;
+use super::place::{Here, placed_by_setup};
 use super::work;
 use crate::surroundings::Interrupt;
 use crate::watch::Progress;
@@ -32,6 +32,10 @@ pub fn run(args: &Setup, context: &Context) -> Result<Ended> {
             Brand::Postgres => settings.tablespace = Some(name),
             _ => eprintln!("note: this database has no tablespaces: {name} is not used"),
         }
+    }
+    if let Some(directory) = &args.place.data_directory {
+        let directory = std::fs::canonicalize(directory).unwrap_or_else(|_| directory.clone());
+        settings.tablespace = Some(fathom_database::place(&here.database.url, &directory)?);
     }
     let progress = Progress::new(context.progress);
     let ended = load(&asked, &settings, &here, (&progress, &interrupt), true);
@@ -83,7 +87,9 @@ pub fn load(
                         proof.number, proof.rows, proof.blocks, proof.how
                     )?;
                 }
-                let below = here.database.disks_below().unwrap_or_default();
+                // Asked again: now there are tables, which may lie elsewhere than the server's own directory.
+                let placed = fathom_database::Database::open(here.database.url.clone())?;
+                let below = placed.disks_below().unwrap_or_default();
                 let disks: Vec<&str> = below.data.iter().map(|(name, _)| name.as_str()).collect();
                 let on = if disks.is_empty() { String::new() } else { format!(" on {}", disks.join(", ")) };
                 writeln!(
@@ -105,6 +111,7 @@ pub fn load(
 
 /// Runs `drop`.
 pub fn drop_all(args: &Drop) -> Result<Ended> {
+    placed_by_setup(&args.place)?;
     let asked = asked::read(&args.place)?;
     if args.place.server.is_some() {
         bail!(wrong(

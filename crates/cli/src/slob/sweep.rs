@@ -2,9 +2,9 @@
 
 use super::args::{Place, Sweep};
 use super::asked::{self, Asked, wrong};
-use super::place::{Here, without_secrets};
-use super::{measured, setup, work};
-use crate::keep::{Keeper, alive, empty_record, write_page};
+use super::place::{Here, placed_by_setup};
+use super::{kept, measured, setup, work};
+use crate::keep::{Keeper, alive, write_page};
 use crate::surroundings::{self, Interrupt};
 use crate::watch::Progress;
 use crate::{Context, Ended};
@@ -22,6 +22,7 @@ use std::path::Path;
 
 /// Runs the command.
 pub fn run(args: &Sweep, context: &Context) -> Result<Ended> {
+    placed_by_setup(&args.place)?;
     let mut asked = asked::read(&args.place)?;
     asked.tables(&args.tables)?;
     asked.work(&args.work)?;
@@ -36,6 +37,7 @@ pub fn run(args: &Sweep, context: &Context) -> Result<Ended> {
     let mut here = Here::open(&args.place, &asked, args.most, &interrupt)?;
     let outcome = begin(&mut asked, args, &mut here, context, (&progress, &interrupt));
     progress.clear();
+    let outcome = outcome.map_err(|error| here.explained(error));
     let closed = here.close();
     let ended = outcome?;
     closed?;
@@ -60,12 +62,7 @@ fn begin(
         return Ok(Ended::Interrupted);
     }
     let told = measured::told(asked, here, settings.blocks, warm_up(args));
-    let command = without_secrets(&context.command, &args.place, &here.database.url);
-    let facts = here.found.facts(serde_json::json!({ "slob": &told }))?;
-    let targets = vec![here.database.url.to_string()];
-    let mut record = empty_record("slob", &command, args.output.label.clone(), targets, facts);
-    let (mut keeper, notes) = Keeper::begin(context.store.clone(), &record, here.found.physical_disks());
-    record.notes.extend(here.notes.drain(..).chain(notes));
+    let (record, mut keeper) = kept::begin(&told, here, context, (&args.place, &args.output))?;
     let mut points = Points { args, settings, told, record, here, progress, interrupt, seen: Vec::new() };
     let outcome = points.measure();
     progress.clear();

@@ -28,6 +28,7 @@ pub fn meant(asked: &Asked, place: &Place, here: &Here, seed: u64) -> Result<Set
         parallel: said.load_parallel_degree,
         tablespace: place.tablespace.clone(),
         unlogged: place.unlogged,
+        unique_index: said.unique_index,
         seed,
         threads: said.threads,
         work_unit: said.select_touches(),

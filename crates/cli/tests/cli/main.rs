@@ -20,5 +20,7 @@ mod signals;
 mod simulated;
 #[cfg(feature = "databases")]
 mod slob;
+#[cfg(feature = "databases")]
+mod slob_trouble;
 mod stores;
 mod sysbench;

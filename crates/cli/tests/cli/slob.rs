@@ -2,34 +2,38 @@
 
 use fathom_record::{CurveName, FigureName, Outcome, ResultRecord};
 use std::fs;
+use std::io::{BufRead, BufReader, Read};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, ChildStdout, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 /// A directory on a real file system (the build's folder: /tmp may be memory), through which a server's user may go.
-struct Place(TempDir);
+pub struct Place(TempDir);
 
 impl Place {
-    fn new() -> Self {
+    /// A new one.
+    pub fn new() -> Self {
         let directory = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o755)).unwrap();
         Place(directory)
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    /// A path below it.
+    pub fn path(&self, name: &str) -> PathBuf {
         self.0.path().join(name)
     }
 
     /// A directory that anybody may write to, for a server.
-    fn open(&self, name: &str) -> PathBuf {
+    pub fn open(&self, name: &str) -> PathBuf {
         fs::create_dir(self.path(name)).unwrap();
         fs::set_permissions(self.path(name), fs::Permissions::from_mode(0o777)).unwrap();
         self.path(name)
     }
 
-    fn command(&self, words: &str) -> Command {
+    /// `fathom slob` with these words.
+    pub fn command(&self, words: &str) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_fathom"));
         command.arg("slob").args(words.split_whitespace()).current_dir(self.0.path()).stdin(Stdio::null());
         command.env("FATHOM_STORE", self.path("store.db")).env_remove("NO_OS_PERF_DATA");
@@ -37,24 +41,27 @@ impl Place {
         command
     }
 
-    fn slob(&self, words: &str) -> Output {
+    /// Runs it.
+    pub fn slob(&self, words: &str) -> Output {
         self.command(words).output().unwrap()
     }
 
     /// Runs it, and answers its stdout when it ended well.
-    fn good(&self, words: &str) -> String {
+    pub fn good(&self, words: &str) -> String {
         let out = self.slob(words);
         let (stdout, stderr) = (said(&out.stdout), said(&out.stderr));
         assert_eq!(out.status.code(), Some(0), "{words}\n{stdout}\n{stderr}");
         stdout
     }
 
-    fn json(&self, words: &str) -> ResultRecord {
+    /// The record that it prints.
+    pub fn json(&self, words: &str) -> ResultRecord {
         serde_json::from_str(&self.good(&format!("{words} --json"))).unwrap()
     }
 }
 
-fn said(bytes: &[u8]) -> String {
+/// What was printed.
+pub fn said(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
@@ -199,6 +206,10 @@ fn pgio_conf_makes_pgios_lines() {
     );
     assert!(out.contains("Group data loading phase complete.         Elapsed: "), "{out}");
     let out = place.good(&format!("run {db} --run-time 2s --warm-up 500ms"));
+    let detail = fs::read_to_string(place.path("pgio_session_detail.out")).unwrap();
+    assert!(detail.contains("\n mypid | loop_iterations | ") && detail.contains("\n     2 | "), "{detail}");
+    let disks = fs::read_to_string(place.path("pgio_diskstats.out")).unwrap();
+    assert_eq!(disks.split("\n\n").filter(|part| !part.trim().is_empty()).count(), 2, "{disks}");
     assert!(out.starts_with("Date: "), "{out}");
     let line = "\nTesting 2 schemas with 1 thread(s) accessing 16M (2048 blocks) of each schema.\n";
     assert!(out.contains(line), "{out}");
@@ -252,7 +263,7 @@ fn a_link_named_slob_speaks_the_same() {
 }
 
 /// Is the server installed? Else a counted skip.
-fn installed(kind: fathom_database::ServerKind) -> bool {
+pub fn installed(kind: fathom_database::ServerKind) -> bool {
     let found = fathom_database::Server::installed(kind);
     if let Err(error) = &found {
         fathom_tidy::skip("fathom slob on a server", &error.what);
@@ -260,7 +271,7 @@ fn installed(kind: fathom_database::ServerKind) -> bool {
     found.is_ok()
 }
 
-fn is_empty(directory: &Path) -> bool {
+pub fn is_empty(directory: &Path) -> bool {
     fs::read_dir(directory).unwrap().next().is_none()
 }
 
@@ -283,6 +294,7 @@ fn postgres_is_started_loaded_measured_and_removed() {
     assert!(value(&record, FigureName::LogicalReads) > 0.0);
     let awr = place.good("report --as awr");
     assert!(awr.contains("PostgreSQL ") && awr.contains("Redo size (bytes):"), "{awr}");
+    assert!(awr.contains("              DB CPU(s):") && awr.contains("\nDB CPU "), "{awr}");
     assert!(place.good("report --as pgio").contains("\nAFTER:   postgres | "));
 }
 
@@ -304,7 +316,7 @@ fn mariadb_is_started_loaded_measured_and_removed() {
 }
 
 /// Waits until something is there; panics after half a minute.
-fn wait<T>(what: &str, mut found: impl FnMut() -> Option<T>) -> T {
+pub fn wait<T>(what: &str, mut found: impl FnMut() -> Option<T>) -> T {
     let until = Instant::now() + Duration::from_secs(30);
     while Instant::now() < until {
         if let Some(found) = found() {
@@ -315,6 +327,23 @@ fn wait<T>(what: &str, mut found: impl FnMut() -> Option<T>) -> T {
     panic!("{what} did not come")
 }
 
+/// A run on a server of its own that is at work: the program, its output from there on, and the server's folder.
+pub fn at_work(place: &Place, server: &Path, words: &str) -> (Child, BufReader<ChildStdout>, PathBuf) {
+    let words = format!("run --server {} {words} -s 1 -t 2 --run-time 60s --warm-up 0s", server.display());
+    let mut running = place.command(&words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    // Its first lines come when the sessions start.
+    let mut out = BufReader::new(running.stdout.take().unwrap());
+    let mut line = String::new();
+    while !line.contains("Test has been triggered") {
+        line.clear();
+        assert!(out.read_line(&mut line).unwrap() > 0, "it ended too early");
+    }
+    let folder = wait("the server's directory", || {
+        fs::read_dir(server).unwrap().flatten().map(|entry| entry.path()).next()
+    });
+    (running, out, folder)
+}
+
 #[test]
 fn a_running_server_is_observed_and_an_interrupt_ends_the_run_that_it_serves() {
     if !installed(fathom_database::ServerKind::Postgres) {
@@ -322,22 +351,8 @@ fn a_running_server_is_observed_and_an_interrupt_ends_the_run_that_it_serves() {
     }
     let place = Place::new();
     let server = place.open("server");
-    let words = "--scale 16M -s 1 -t 2 --work-unit 4 --update-pct 20 --run-time 60s --warm-up 0s";
-    let mut running = place
-        .command(&format!("run --server {} {words}", server.display()))
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    // Its first lines come when the sessions start.
-    let mut out = std::io::BufReader::new(running.stdout.take().unwrap());
-    let mut line = String::new();
-    while !line.contains("Test has been triggered") {
-        line.clear();
-        assert!(std::io::BufRead::read_line(&mut out, &mut line).unwrap() > 0, "it ended too early");
-    }
-    let directory = wait("the server's directory", || {
-        fs::read_dir(&server).unwrap().flatten().map(|entry| entry.path()).next()
-    });
+    let (mut running, mut out, directory) =
+        at_work(&place, &server, "--scale 16M --work-unit 4 --update-pct 20");
     let url = format!("postgres://postgres@/postgres?host={}", directory.display());
     let seen = place.good(&format!("observe --for 3s --db {url}"));
     assert!(seen.contains("\nverdict     ") && seen.contains("MiB/s (2^20 bytes) of its log"), "{seen}");
@@ -346,7 +361,7 @@ fn a_running_server_is_observed_and_an_interrupt_ends_the_run_that_it_serves() {
     }
     let pid = running.id().to_string();
     assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
-    std::io::Read::read_to_end(&mut out, &mut Vec::new()).unwrap();
+    out.read_to_end(&mut Vec::new()).unwrap();
     assert_eq!(running.wait().unwrap().code(), Some(130));
     assert!(is_empty(&server));
 }

@@ -4,12 +4,14 @@
 mod mysql;
 mod postgres;
 mod sqlite;
+mod statements;
 
 use crate::counters::Counters;
 use crate::error::{DatabaseError, Result, Trouble};
-use crate::facts::{Facts, Proof, Schema, Shape};
+use crate::facts::{Facts, Proof, Schema, Shape, State};
 use crate::url::{Brand, Url};
 use fathom_spec::Redo;
+use std::path::Path;
 use std::sync::Arc;
 
 pub(crate) use sqlite::Pager;
@@ -96,6 +98,10 @@ pub(crate) trait Admin: Send {
     fn mark_ready(&mut self, number: u32) -> Result<()>;
     /// Drops a schema that bears our mark. Called for no other.
     fn drop_schema(&mut self, number: u32) -> Result<()>;
+    /// Prepares a directory of the server's machine for tables, and answers the tablespace to load them into.
+    fn place(&mut self, directory: &Path) -> Result<String>;
+    /// Takes back what `place` made, when nothing is in it any more.
+    fn unplace(&mut self) {}
     fn counters(&mut self) -> Result<Counters>;
     /// Have the sessions of a run gone, so that all of their counts are in the counters?
     fn sessions_gone(&mut self) -> bool;
@@ -128,6 +134,24 @@ pub(crate) fn name(number: u32) -> String {
 pub(crate) fn number(name: &str) -> Option<u32> {
     let number: u32 = name.strip_prefix("slob")?.parse().ok()?;
     (number > 0 && self::name(number) == name).then_some(number)
+}
+
+/// The schemas among some names. `mark` answers the shape of one that bears our mark, and whether it is ready.
+pub(crate) fn schemas_of(
+    names: impl IntoIterator<Item = String>,
+    mut mark: impl FnMut(&str) -> Result<Option<(Shape, bool)>>,
+) -> Result<Vec<Schema>> {
+    let mut schemas = Vec::new();
+    for name in names {
+        let Some(number) = number(&name) else { continue };
+        let (state, shape) = match mark(&name)? {
+            None => (State::Foreign, Shape::default()),
+            Some((shape, ready)) => (if ready { State::Ready } else { State::Partial }, shape),
+        };
+        schemas.push(Schema { number, state, shape });
+    }
+    schemas.sort_by_key(|schema| schema.number);
+    Ok(schemas)
 }
 
 /// The name of what a schema's owner put there besides our tables.

@@ -251,7 +251,7 @@ impl Admin for SqliteAdmin {
         self.fill(&format!("{table}_scan"), shape.scan_blocks, shape, seed ^ 1, told)?;
         told.go_on()?;
         (told.indexing)();
-        let index = format!("CREATE INDEX {table}_key ON {table} (key)");
+        let index = format!("CREATE {} INDEX {table}_key ON {table} (key)", shape.unique());
         self.ask("cannot index it", |connection| {
             connection.execute_batch(&index)?;
             connection.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))
@@ -314,6 +314,14 @@ impl Admin for SqliteAdmin {
             }
         }
         Ok(())
+    }
+
+    fn place(&mut self, directory: &Path) -> Result<String> {
+        Err(DatabaseError::new(
+            Trouble::Settings,
+            "SQLite's data is its file, and nowhere else",
+            format!("name the file: sqlite:{}/slob.db", directory.display()),
+        ))
     }
 
     fn counters(&mut self) -> Result<Counters> {

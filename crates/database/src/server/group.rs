@@ -35,6 +35,12 @@ impl MemoryGroup {
         Ok(group)
     }
 
+    /// The group of that name, where there is one.
+    pub(super) fn found(name: &str) -> Option<Self> {
+        let group = |(above, second)| MemoryGroup { path: Path::new(above).join(name), second };
+        [(FIRST, false), (SECOND, true)].map(group).into_iter().find(|group| group.path.is_dir())
+    }
+
     fn set(&self, limit: Bytes) -> io::Result<()> {
         if self.second {
             // Without the controller among the parent's, the files below do not appear.
@@ -58,6 +64,13 @@ impl MemoryGroup {
     pub(super) fn usage(&self) -> Option<Bytes> {
         let file = if self.second { "memory.current" } else { "memory.usage_in_bytes" };
         fs::read_to_string(self.path.join(file)).ok()?.trim().parse().ok().map(Bytes)
+    }
+
+    /// How many of its processes the kernel killed because they wanted more.
+    pub(super) fn killed(&self) -> Option<u64> {
+        let file = if self.second { "memory.events" } else { "memory.oom_control" };
+        let text = fs::read_to_string(self.path.join(file)).ok()?;
+        text.lines().find_map(|line| line.strip_prefix("oom_kill ")?.trim().parse().ok())
     }
 
     /// Removes it once its processes have gone; answers whether it is gone.

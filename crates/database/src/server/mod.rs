@@ -1,13 +1,20 @@
-//! Throw-away servers from the machine's own binaries: private socket, no TCP, removed afterwards. A server of ours that was left
-//! by a killed fathom keeps running in `DIR/fathom-server-*` until it is killed: nothing else is touched there.
+//! Throw-away servers from the machine's own binaries: private socket, no TCP, removed afterwards. A server ends with the thread
+//! that started it, also when that is killed; what is left of it then is removed by the next start in the same directory.
 
 mod group;
+mod leftover;
+mod limit;
 mod program;
+
+pub use leftover::Leftover;
 
 use crate::backend;
 use crate::error::{DatabaseError, Result, Trouble};
+use crate::sys::end_with_this_thread;
 use crate::url::{Brand, Url};
+use fathom_host::Roots;
 use fathom_host::database_directory::database_directory;
+use fathom_host::scratch::Mark;
 use fathom_spec::Bytes;
 use group::MemoryGroup;
 use rustix::process::{Pid, Signal, kill_process_group};
@@ -42,6 +49,8 @@ pub struct ServerOptions {
     pub cache: Option<Bytes>,
     /// Most memory for the server and the page cache of its files, by a memory control group. Needs root.
     pub limit: Option<Bytes>,
+    /// Sessions that it will have at a time, those that load included: a limit that is too little for them is refused.
+    pub sessions: u32,
     /// Further settings, as the server names them: `("max_connections", "200")`.
     pub settings: Vec<(String, String)>,
 }
@@ -55,6 +64,7 @@ impl ServerOptions {
             user: None,
             cache: None,
             limit: None,
+            sessions: 1,
             settings: Vec::new(),
         }
     }
@@ -68,6 +78,9 @@ pub struct Server {
     folders: Folders,
     child: Option<Child>,
     group: Option<MemoryGroup>,
+    cleared: Vec<Leftover>,
+    /// The mark in its folder, locked.
+    _owner: Option<File>,
 }
 
 /// Folders that are ours to remove.
@@ -90,10 +103,8 @@ fn wrong(what: impl Into<String>, hint: &str) -> DatabaseError {
     DatabaseError::new(Trouble::Server, what, hint)
 }
 
-fn name() -> String {
-    static NUMBER: AtomicU32 = AtomicU32::new(0);
-    format!("fathom-server-{}-{}", std::process::id(), NUMBER.fetch_add(1, Relaxed))
-}
+/// Numbers the servers of this process.
+static NUMBER: AtomicU32 = AtomicU32::new(0);
 
 impl Server {
     /// Is such a server installed here?
@@ -101,10 +112,12 @@ impl Server {
         program::programs(kind).map(|_| ())
     }
 
-    /// Makes a data directory and starts a server on it. `interrupted` is asked now and then.
+    /// Makes a data directory and starts a server on it. `interrupted` is asked now and then. What killed processes left in the
+    /// directory is removed first. The server ends with the thread that calls this.
     pub fn start(options: &ServerOptions, interrupted: &dyn Fn() -> bool) -> Result<Self> {
         program::check_settings(&options.settings)?;
         let cache = program::cache(options)?;
+        limit::check(options)?;
         let (make, serve) = program::programs(options.kind)?;
         if let Some(database) = database_directory(&options.directory) {
             return Err(wrong(
@@ -112,12 +125,16 @@ impl Server {
                 "name a directory that belongs to no database",
             ));
         }
-        let name = name();
-        let made = (!options.directory.exists()).then(|| options.directory.clone());
+        let roots = Roots::default();
+        let own = Mark::own(&roots).map_err(|error| wrong(error.to_string(), "is /proc mounted?"))?;
+        let is_new = !options.directory.exists();
         fs::create_dir_all(&options.directory).map_err(|error| {
             wrong(format!("cannot make {}: {error}", options.directory.display()), "name another directory")
         })?;
         let directory = fs::canonicalize(&options.directory).unwrap_or(options.directory.clone());
+        let cleared = leftover::clear(&directory, &roots, &own);
+        let made = (is_new || cleared.made).then(|| options.directory.clone());
+        let name = leftover::name(&own, NUMBER.fetch_add(1, Relaxed));
         let identity = program::identity(options, &directory)?;
         // From here on dropping the value removes what there is.
         let mut server = Server {
@@ -126,8 +143,11 @@ impl Server {
             folders: Folders { home: directory.join(&name), socket: None, made },
             child: None,
             group: None,
+            cleared: cleared.leftovers,
+            _owner: None,
         };
         let socket = server.folders.make(&name, identity)?;
+        server._owner = Some(server.folders.mark(&own)?);
         let data = server.folders.home.join("data");
         let run = |program: &Path| program::command(program, &server.folders.home, identity);
         let mut making = run(&make);
@@ -159,6 +179,16 @@ impl Server {
         self.group.as_ref()?.usage()
     }
 
+    /// What killed processes had left in its directory, and was found at its start.
+    pub fn leftovers(&self) -> &[Leftover] {
+        &self.cleared
+    }
+
+    /// Has the kernel killed processes of it because the limit on its memory was too little?
+    pub fn is_starved(&self) -> bool {
+        self.group.as_ref().and_then(MemoryGroup::killed).is_some_and(|killed| killed > 0)
+    }
+
     /// The last lines of its log.
     pub fn log(&self) -> String {
         let text = fs::read(self.folders.home.join("log")).unwrap_or_default();
@@ -183,6 +213,7 @@ impl Server {
         let log =
             File::options().create(true).append(true).open(self.folders.home.join("log")).map_err(cannot)?;
         command.stdin(Stdio::null()).stdout(log.try_clone().map_err(cannot)?).stderr(log);
+        end_with_this_thread(&mut command, self.ends_at());
         command.spawn().map_err(cannot)
     }
 
@@ -230,19 +261,22 @@ impl Server {
         Err(self.failed("the server does not answer"))
     }
 
+    /// The signal that ends it. Nothing of it is kept, so it need not write what it has in memory: PostgreSQL ends at once and
+    /// frees its shared memory; InnoDB has none.
+    fn ends_at(&self) -> Signal {
+        match self.kind {
+            ServerKind::Postgres => Signal::QUIT,
+            ServerKind::Mariadb => Signal::KILL,
+        }
+    }
+
     fn failed(&self, what: &str) -> DatabaseError {
         wrong(format!("{what}\n{}", self.log()), "those were the last lines of its log")
     }
 
     fn end(&mut self) -> Result<()> {
         if let Some(mut child) = self.child.take() {
-            // Nothing of it is kept, so it need not write what it has in memory: PostgreSQL ends at once and frees its shared
-            // memory; InnoDB has none.
-            let signal = match self.kind {
-                ServerKind::Postgres => Signal::QUIT,
-                ServerKind::Mariadb => Signal::KILL,
-            };
-            end_group(&mut child, signal);
+            end_group(&mut child, self.ends_at());
         }
         let gone = self.group.take().is_none_or(|group| group.remove());
         self.folders.remove().map_err(|error| {
@@ -312,6 +346,14 @@ impl Folders {
         make(&short).map_err(|error| cannot(&short, error))?;
         self.socket = Some(short.clone());
         Ok(short)
+    }
+
+    /// Marks the home as this process's.
+    fn mark(&self, own: &Mark) -> Result<File> {
+        leftover::mark(&self.home, own, self.made.is_some()).map_err(|error| {
+            let what = format!("cannot mark {}: {error}", self.home.display());
+            wrong(what, "name a directory that can be written")
+        })
     }
 
     fn remove(&mut self) -> std::io::Result<()> {

@@ -211,6 +211,10 @@ pub(super) fn words_to_serve(
             if let Some(cache) = cache {
                 set("shared_buffers", &format!("{}kB", (cache.0 / 1024).max(128)));
             }
+            if let Some(limit) = options.limit {
+                // Several indexes are built at a time while schemas are loaded.
+                set("maintenance_work_mem", &format!("{}kB", (limit.0 / 32_768).clamp(1024, 65_536)));
+            }
             options.settings.iter().for_each(|(name, value)| set(name, value));
             words.splice(0..0, ["-D".to_owned(), data.display().to_string()]);
         }

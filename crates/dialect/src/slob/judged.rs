@@ -119,7 +119,7 @@ fn scale_at_least(from_disk: f64, told: &Told) -> String {
     if mebibytes >= 10 * 1024 { format!("{}G", mebibytes.div_ceil(1024)) } else { format!("{mebibytes}M") }
 }
 
-/// No server starts in less memory than this.
+/// Every server works in so much memory, with some sixty sessions.
 const LIMIT_LEAST: u64 = 256 * MIB;
 
 /// The bound on memory at which it can hold no more than a tenth of the blocks; with the SCALE that it needs where the blocks

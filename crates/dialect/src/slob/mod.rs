@@ -11,6 +11,7 @@
 //! | [`judged`] | was the disk measured, or a cache? |
 //! | [`log`] | the lines that the scripts print |
 //! | [`awr`] | a report with AWR's names, and `db_stats.out` |
+//! | [`pgio_files`] | the files that only pgio leaves |
 //! | [`observed`] | what a running database asks of its storage, and who is slow |
 //! | [`sysstat`] | `iostat.out`, `vmstat.out`, `mpstat.out` |
 //! | [`when`] | the time of day of a moment of a run |
@@ -21,6 +22,7 @@ pub mod counted;
 pub mod judged;
 pub mod log;
 pub mod observed;
+pub mod pgio_files;
 pub mod settings;
 pub mod sysstat;
 pub mod table;

@@ -120,6 +120,7 @@ pub struct Settings {
     pub hot_schema_frequency: u64,
     pub think: Thinking,
     pub obfuscate: bool,
+    pub unique_index: bool,
     pub block_size: Option<Bytes>,
     pub external_script: Option<String>,
     pub no_os_perf_data: bool,
@@ -159,6 +160,7 @@ impl Default for Settings {
                 longest: Nanos::from_millis(500),
             },
             obfuscate: false,
+            unique_index: false,
             block_size: None,
             external_script: None,
             no_os_perf_data: false,
@@ -300,12 +302,7 @@ impl Settings {
         let text = (!value.is_empty()).then(|| value.to_owned());
         match row.name {
             "OBFUSCATE_COLUMNS" => self.obfuscate = truth(row, value)?,
-            "UNIQUE_INDEX" if truth(row, value)? => {
-                return Err(wrong(
-                    "UNIQUE_INDEX=TRUE cannot be had: the index on the key is made as SLOB makes it by default, not unique",
-                    "leave it out",
-                ));
-            }
+            "UNIQUE_INDEX" => self.unique_index = truth(row, value)?,
             "NO_OS_PERF_DATA" => self.no_os_perf_data = truth(row, value)?,
             "BLOCK_SZ" => self.block_size = Some(Bytes(count(row, value, 512, 65_536)?)),
             "EXTERNAL_SCRIPT" => self.external_script = text,

@@ -68,8 +68,8 @@ pub const PARAMETERS: &[Row] = &[
     row(
         "UNIQUE_INDEX",
         Script::Slob,
-        "",
-        "refused unless FALSE: the index is not unique, as SLOB's own is by default",
+        "unique-index",
+        "TRUE: a unique index on the key; SLOB's own is not, by default",
     ),
     row(
         "EXTERNAL_SCRIPT",

@@ -47,6 +47,9 @@ pub struct Told {
     /// The counters that pgio shows, before and after the first run.
     #[serde(default)]
     pub shown: Option<(DatabaseCounters, DatabaseCounters)>,
+    /// `/proc/diskstats` before and after the run, where pgio's files are left.
+    #[serde(default)]
+    pub diskstats: Option<(String, String)>,
 }
 
 impl Told {

@@ -1,15 +1,15 @@
 //! Sets up, proves, drops and counts in MySQL and MariaDB.
 
 use super::{connect, refused};
-use crate::backend::{Admin, Told, name, not_one_row, not_ours, number};
+use crate::backend::{Admin, Told, name, not_one_row, not_ours, schemas_of};
 use crate::counters::Counters;
-use crate::error::Result;
-use crate::facts::{Facts, Proof, Schema, Shape, State};
+use crate::error::{DatabaseError, Result, Trouble};
+use crate::facts::{Facts, Proof, Schema, Shape};
 use crate::rows::Rows;
 use crate::url::Url;
 use ::mysql::Conn;
 use ::mysql::prelude::{FromRow, Queryable};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Rows of a statement that stay, and as many that go; between two looks at the interrupt.
@@ -130,11 +130,13 @@ impl Admin for MysqlAdmin {
         settings.sort();
         let setting = |name: &str| settings.iter().find(|(n, _)| n == name).map(|(_, value)| value.clone());
         let number = |name: &str| setting(name).and_then(|value| value.parse::<u64>().ok());
-        let data = setting("datadir").map(PathBuf::from);
+        let own = setting("datadir").map(PathBuf::from);
         // The log's directory may be given relative to the data's.
-        let log = setting("innodb_log_group_home_dir").map_or(data.clone(), |log| {
-            data.as_ref().map(|data| data.join(log.strip_prefix("./").unwrap_or(&log)))
+        let log = setting("innodb_log_group_home_dir").map_or(own.clone(), |log| {
+            own.as_ref().map(|data| data.join(log.strip_prefix("./").unwrap_or(&log)))
         });
+        let placed = self.schemas()?.into_iter().map(|schema| PathBuf::from(schema.shape.tablespace));
+        let data = placed.into_iter().find(|path| path.is_absolute()).or(own);
         let now = self.all::<(String, u32)>("SHOW GLOBAL STATUS LIKE 'Threads_connected'")?;
         Ok(Facts {
             product: product(&version),
@@ -157,17 +159,7 @@ impl Admin for MysqlAdmin {
     fn schemas(&mut self) -> Result<Vec<Schema>> {
         let names: Vec<String> =
             self.all("SELECT schema_name FROM information_schema.schemata WHERE schema_name LIKE 'slob%'")?;
-        let mut schemas = Vec::new();
-        for name in names {
-            let Some(number) = number(&name) else { continue };
-            let (state, shape) = match self.mark(&name) {
-                None => (State::Foreign, Shape::default()),
-                Some((shape, ready)) => (if ready { State::Ready } else { State::Partial }, shape),
-            };
-            schemas.push(Schema { number, state, shape });
-        }
-        schemas.sort_by_key(|schema| schema.number);
-        Ok(schemas)
+        schemas_of(names, |name| Ok(self.mark(name)))
     }
 
     fn load(&mut self, number: u32, shape: &Shape, seed: u64, told: &Told) -> Result<()> {
@@ -182,11 +174,15 @@ impl Admin for MysqlAdmin {
             "cannot mark it",
             &format!("INSERT INTO {schema}.fathom_slob VALUES ('{shape_text}', 'partial')"),
         )?;
+        let place = match shape.tablespace.as_str() {
+            "" => String::new(),
+            directory => format!("DATA DIRECTORY = '{directory}'"),
+        };
         for table in ["blocks", "scan"] {
             let make = format!(
                 "CREATE TABLE {schema}.{table} (pos BIGINT NOT NULL PRIMARY KEY, id BIGINT, scratch BIGINT, \
                  filler VARCHAR({}) CHARACTER SET latin1) ENGINE = InnoDB ROW_FORMAT = DYNAMIC \
-                 COMMENT = 'MERGE_THRESHOLD=1'",
+                 COMMENT = 'MERGE_THRESHOLD=1' {place}",
                 shape.filler_bytes
             );
             self.run("cannot make its tables", &make)?;
@@ -195,7 +191,8 @@ impl Admin for MysqlAdmin {
         self.fill(&format!("{schema}.scan"), shape.scan_blocks, shape, seed ^ 1, told)?;
         told.go_on()?;
         (told.indexing)();
-        self.run("cannot index it", &format!("ALTER TABLE {schema}.blocks ADD INDEX blocks_key (id)"))?;
+        let index = format!("ALTER TABLE {schema}.blocks ADD {} INDEX blocks_key (id)", shape.unique());
+        self.run("cannot index it", &index)?;
         self.run("cannot analyze it", &format!("ANALYZE TABLE {schema}.blocks, {schema}.scan"))
     }
 
@@ -259,6 +256,18 @@ impl Admin for MysqlAdmin {
             return Err(not_ours(number, found));
         }
         self.run(&format!("cannot drop the database {schema}"), &format!("DROP DATABASE {schema}"))
+    }
+
+    fn place(&mut self, directory: &Path) -> Result<String> {
+        let text = directory.display().to_string();
+        match directory.is_absolute() && !text.contains(['\'', '\\']) {
+            true => Ok(text),
+            false => Err(DatabaseError::new(
+                Trouble::Settings,
+                format!("{text} cannot be a DATA DIRECTORY"),
+                "name an absolute path without quotes and backslashes",
+            )),
+        }
     }
 
     fn counters(&mut self) -> Result<Counters> {

@@ -4,7 +4,8 @@
 
 mod admin;
 
-use super::{Ability, Failure, FailureKind, Session, name};
+use super::statements::Statements;
+use super::{Ability, Failure, FailureKind, Session};
 use crate::error::{DatabaseError, Result, Trouble};
 use crate::rows::write_letters;
 use crate::url::{Route, Url};
@@ -80,18 +81,10 @@ fn failure(error: &Error) -> Failure {
     Failure { kind, message: message(error) }
 }
 
-/// Statements of one schema.
-struct Statements {
-    schema: u32,
-    select: Statement,
-    update: Option<Statement>,
-    scan: Option<Statement>,
-}
-
 /// One connection.
 pub(super) struct MysqlSession {
     connection: Conn,
-    statements: Vec<Statements>,
+    statements: Statements<Statement>,
     heavy: Option<Vec<u8>>,
     random: Xoshiro256Plus,
 }
@@ -103,23 +96,15 @@ impl MysqlSession {
         connection.query_drop("SET SESSION autocommit = 1").map_err(refused)?;
         let heavy = ability.redo == Redo::Heavy;
         let set = if heavy { "filler = ?, scratch = scratch + 1" } else { "scratch = scratch + 1" };
-        let mut statements = Vec::new();
-        for schema in &ability.schemas {
-            let name = name(schema + 1);
+        let texts = |name: &str| {
             let rows = format!("{name}.blocks FORCE INDEX (blocks_key)");
-            let select = format!("SELECT COUNT(scratch) FROM {rows} WHERE id BETWEEN ? AND ?");
-            let update = format!("UPDATE {rows} SET {set} WHERE id BETWEEN ? AND ?");
-            let scan = format!("SELECT COUNT(scratch) FROM {name}.scan");
-            let mut prepare = |wanted: bool, sql: &str| -> Result<Option<Statement>> {
-                wanted.then(|| connection.prep(sql)).transpose().map_err(refused)
-            };
-            statements.push(Statements {
-                schema: *schema,
-                update: prepare(ability.updates, &update)?,
-                scan: prepare(ability.scans, &scan)?,
-                select: connection.prep(&select).map_err(refused)?,
-            });
-        }
+            [
+                format!("SELECT COUNT(scratch) FROM {rows} WHERE id BETWEEN ? AND ?"),
+                format!("UPDATE {rows} SET {set} WHERE id BETWEEN ? AND ?"),
+                format!("SELECT COUNT(scratch) FROM {name}.scan"),
+            ]
+        };
+        let statements = Statements::prepare(ability, texts, |sql| connection.prep(sql)).map_err(refused)?;
         Ok(MysqlSession {
             connection,
             statements,
@@ -128,17 +113,9 @@ impl MysqlSession {
         })
     }
 
-    fn at(&self, schema: u32) -> usize {
-        self.statements.iter().position(|s| s.schema == schema).unwrap_or(0)
-    }
-
     fn run(&mut self, sql: &str) -> std::result::Result<(), Failure> {
         self.connection.query_drop(sql).map_err(|error| failure(&error))
     }
-}
-
-fn no_statement() -> Failure {
-    Failure { kind: FailureKind::Statement, message: "this session has no such statement".to_owned() }
 }
 
 fn keys(first: u64, count: u32) -> (u64, u64) {
@@ -147,15 +124,13 @@ fn keys(first: u64, count: u32) -> (u64, u64) {
 
 impl Session for MysqlSession {
     fn select(&mut self, schema: u32, first: u64, count: u32) -> std::result::Result<u64, Failure> {
-        let at = self.at(schema);
-        let answer = self.connection.exec_first(&self.statements[at].select, keys(first, count));
+        let answer = self.connection.exec_first(self.statements.select(schema), keys(first, count));
         answer.map(|count| count.unwrap_or(0)).map_err(|error| failure(&error))
     }
 
     fn update(&mut self, schema: u32, first: u64, count: u32) -> std::result::Result<u64, Failure> {
         self.run("START TRANSACTION")?;
-        let at = self.at(schema);
-        let statement = self.statements[at].update.as_ref().ok_or_else(no_statement)?;
+        let statement = self.statements.update(schema)?;
         let (low, high) = keys(first, count);
         let answer = match &mut self.heavy {
             None => self.connection.exec_drop(statement, (low, high)),
@@ -176,9 +151,7 @@ impl Session for MysqlSession {
     }
 
     fn scan(&mut self, schema: u32) -> std::result::Result<u64, Failure> {
-        let at = self.at(schema);
-        let statement = self.statements[at].scan.as_ref().ok_or_else(no_statement)?;
-        let answer = self.connection.exec_first(statement, ());
+        let answer = self.connection.exec_first(self.statements.scan(schema)?, ());
         answer.map(|count| count.unwrap_or(0)).map_err(|error| failure(&error))
     }
 }

@@ -3,7 +3,8 @@
 mod admin;
 mod counters;
 
-use super::{Ability, Failure, FailureKind, Session, name};
+use super::statements::Statements;
+use super::{Ability, Failure, FailureKind, Session};
 use crate::error::{DatabaseError, Result, Trouble};
 use crate::rows::write_letters;
 use crate::url::{Route, Url};
@@ -107,18 +108,10 @@ fn failure(client: &Client, error: &postgres::Error) -> Failure {
     Failure { kind, message: message(error) }
 }
 
-/// Statements of one schema.
-struct Statements {
-    schema: u32,
-    select: Statement,
-    update: Option<Statement>,
-    scan: Option<Statement>,
-}
-
 /// One connection.
 pub(super) struct PostgresSession {
     client: Client,
-    statements: Vec<Statements>,
+    statements: Statements<Statement>,
     heavy: Option<Vec<u8>>,
     random: Xoshiro256Plus,
 }
@@ -135,22 +128,14 @@ impl PostgresSession {
         client.query(SETTINGS, &[]).map_err(refused)?;
         let heavy = ability.redo == Redo::Heavy;
         let set = if heavy { "scratch = scratch + 1, filler = $3" } else { "scratch = scratch + 1" };
-        let mut statements = Vec::new();
-        for schema in &ability.schemas {
-            let name = name(schema + 1);
-            let select = format!("SELECT count(scratch) FROM {name}.blocks WHERE key BETWEEN $1 AND $2");
-            let update = format!("UPDATE {name}.blocks SET {set} WHERE key BETWEEN $1 AND $2");
-            let scan = format!("SELECT count(scratch) FROM {name}.scan");
-            let mut prepare = |wanted: bool, sql: &str| -> Result<Option<Statement>> {
-                wanted.then(|| client.prepare(sql)).transpose().map_err(refused)
-            };
-            statements.push(Statements {
-                schema: *schema,
-                update: prepare(ability.updates, &update)?,
-                scan: prepare(ability.scans, &scan)?,
-                select: client.prepare(&select).map_err(refused)?,
-            });
-        }
+        let texts = |name: &str| {
+            [
+                format!("SELECT count(scratch) FROM {name}.blocks WHERE key BETWEEN $1 AND $2"),
+                format!("UPDATE {name}.blocks SET {set} WHERE key BETWEEN $1 AND $2"),
+                format!("SELECT count(scratch) FROM {name}.scan"),
+            ]
+        };
+        let statements = Statements::prepare(ability, texts, |sql| client.prepare(sql)).map_err(refused)?;
         Ok(PostgresSession {
             client,
             statements,
@@ -158,14 +143,6 @@ impl PostgresSession {
             random: Xoshiro256Plus::seed_from_u64(ability.seed),
         })
     }
-
-    fn at(&self, schema: u32) -> usize {
-        self.statements.iter().position(|s| s.schema == schema).unwrap_or(0)
-    }
-}
-
-fn no_statement() -> Failure {
-    Failure { kind: FailureKind::Statement, message: "this session has no such statement".to_owned() }
 }
 
 fn keys(first: u64, count: u32) -> (i64, i64) {
@@ -175,8 +152,7 @@ fn keys(first: u64, count: u32) -> (i64, i64) {
 impl Session for PostgresSession {
     fn select(&mut self, schema: u32, first: u64, count: u32) -> std::result::Result<u64, Failure> {
         let (low, high) = keys(first, count);
-        let at = self.at(schema);
-        match self.client.query_one(&self.statements[at].select, &[&low, &high]) {
+        match self.client.query_one(self.statements.select(schema), &[&low, &high]) {
             Ok(row) => Ok(row.get::<_, i64>(0) as u64),
             Err(error) => Err(failure(&self.client, &error)),
         }
@@ -184,8 +160,7 @@ impl Session for PostgresSession {
 
     fn update(&mut self, schema: u32, first: u64, count: u32) -> std::result::Result<u64, Failure> {
         let (low, high) = keys(first, count);
-        let at = self.at(schema);
-        let statement = self.statements[at].update.as_ref().ok_or_else(no_statement)?;
+        let statement = self.statements.update(schema)?;
         let answer = self.client.batch_execute("BEGIN").and_then(|()| match &mut self.heavy {
             None => self.client.execute(statement, &[&low, &high]),
             Some(filler) => {
@@ -206,9 +181,7 @@ impl Session for PostgresSession {
     }
 
     fn scan(&mut self, schema: u32) -> std::result::Result<u64, Failure> {
-        let at = self.at(schema);
-        let statement = self.statements[at].scan.as_ref().ok_or_else(no_statement)?;
-        match self.client.query_one(statement, &[]) {
+        match self.client.query_one(self.statements.scan(schema)?, &[]) {
             Ok(row) => Ok(row.get::<_, i64>(0) as u64),
             Err(error) => Err(failure(&self.client, &error)),
         }
