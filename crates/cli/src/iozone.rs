@@ -1,13 +1,11 @@
 //! `fathom iozone`, and the program called through a link named `iozone`: its options in, its table and Excel blocks
 //! out. Each cell is one plan, and one run of the record with all its latencies.
 
-use crate::keep::{Keeper, empty_record};
+use crate::step::{self, Steps, Until};
 use crate::surroundings::{self, Interrupt};
-use crate::targets::Ready;
-use crate::{Context, INTERRUPTED, preflight};
+use crate::{Context, INTERRUPTED};
 use fathom_dialect::iozone::{self, Asked, Options, Row, Test};
 use fathom_engine::{Engine, Permits, Policy};
-use fathom_host::Roots;
 use fathom_record::*;
 use fathom_spec::Bytes;
 use std::io::Write;
@@ -72,20 +70,11 @@ impl Drop for TestFile<'_> {
 
 fn measure(options: &Options, context: &Context, engine: &mut Engine) -> u8 {
     let interrupt = Interrupt::watch();
-    let roots = Roots::default();
     let path = Path::new(&options.file);
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let place = if path.exists() { path } else { folder };
-    let here = fathom_host::resolve(&roots, place)
-        .ok()
-        .map(|storage| Ready::Existing { path: PathBuf::from(place), storage: Box::new(storage) });
-    let found = preflight::look(&roots, here.as_slice());
-    let facts = found.facts(serde_json::Value::Null).unwrap_or_default();
-    let mut record = empty_record("iozone", &context.command, None, vec![options.file.clone()], facts);
-    record.notes.extend(found.notes.iter().cloned());
-    let (mut keeper, lost) = Keeper::begin(context.store.clone(), &record, found.physical_disks());
-    record.notes.extend(lost);
-    engine.disks = found.disks.clone();
+    let targets = vec![options.file.clone()];
+    let mut steps = Steps::begin("iozone", targets, &[PathBuf::from(place)], context, engine);
     let began = surroundings::ctime();
     let command = context.command.join(" ");
     print(|out| iozone::banner(options, &began, &command, env!("CARGO_PKG_VERSION"), out));
@@ -94,11 +83,11 @@ fn measure(options: &Options, context: &Context, engine: &mut Engine) -> u8 {
     let mut rows = Vec::new();
     let mut status = 0;
     for (size, length) in options.rows() {
-        match cells(&file, (size, length), &interrupt, engine, &mut record) {
+        match cells(&file, (size, length), &interrupt, engine, &mut steps.record) {
             Ok(row) => {
                 print(|out| iozone::row(options, &row, out));
                 rows.push(row);
-                keeper.save(&record);
+                steps.save();
             }
             Err(why) => {
                 status = if interrupt.raised() { INTERRUPTED } else { refuse(&why) };
@@ -110,20 +99,7 @@ fn measure(options: &Options, context: &Context, engine: &mut Engine) -> u8 {
     if status == 0 {
         status = last_words(options, &rows);
     }
-    record.ended = surroundings::now();
-    record.ending = match status {
-        0 => Ending::Complete,
-        INTERRUPTED => Ending::Interrupted,
-        _ => Ending::Failed,
-    };
-    record.notes.extend(notes(options, &rows));
-    keeper.finish(&record);
-    if surroundings::speaks_notes() {
-        for note in &record.notes {
-            let hint = note.hint.iter().map(|hint| format!("\nhint: {hint}")).collect::<String>();
-            let _ = writeln!(std::io::stderr(), "note: {}{hint}", note.text);
-        }
-    }
+    steps.end(status, notes(options, &rows));
     status
 }
 
@@ -161,9 +137,7 @@ fn cells(
 fn failure(run: &Run) -> Option<String> {
     run.events.iter().find_map(|event| match &event.what {
         Happening::Fault { verb, errno, target, .. } => {
-            let errno = if *errno == 0 { rustix::io::Errno::NOSPC.raw_os_error() } else { *errno };
-            let error = std::io::Error::from_raw_os_error(errno).to_string();
-            let error = error.split(" (os error").next().unwrap_or_default().to_owned();
+            let error = step::reason(*errno);
             Some(format!("\nError: cannot {} {target}: {error}", format!("{verb:?}").to_lowercase()))
         }
         _ => None,
@@ -214,18 +188,4 @@ fn notes(options: &Options, rows: &[Row]) -> Vec<Note> {
         ));
     }
     notes
-}
-
-/// Stops at a signal, and at the first fault.
-struct Until<'a>(&'a Interrupt);
-
-impl Control for Until<'_> {
-    fn slot(&mut self, _now_ns: u64, totals: &[Totals]) -> Steer {
-        let failed = totals.iter().flat_map(|t| t.counts).any(|counts| counts.errors > 0);
-        match (self.0.raised(), failed) {
-            (true, _) => Steer::Stop(Vec::new(), Why::Signal),
-            (false, true) => Steer::Stop(Vec::new(), Why::Fault),
-            (false, false) => Steer::Continue,
-        }
-    }
 }
