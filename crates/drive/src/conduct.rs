@@ -303,6 +303,7 @@ impl<'p, 'j> Conductor<'p, 'j> {
     ) where
         'j: 's,
     {
+        let mut ready = Vec::new();
         for id in 0..self.stands.len() {
             if self.stands[id].state != State::Waiting {
                 continue;
@@ -317,9 +318,39 @@ impl<'p, 'j> Conductor<'p, 'j> {
                 self.stands[id].state = State::Ended;
                 announce(control, run, now, Happening::Stopped(StreamId(id as u32), Why::Told));
             } else if free && now >= self.stands[id].ready_at_ns {
-                self.start_stream(scope, id, now, control, run);
+                ready.push(id);
             }
         }
+        for (id, barrier) in self.barriers(&ready) {
+            let now = self.clock.now();
+            self.start_stream(scope, id, now, barrier, control, run);
+        }
+    }
+
+    /// What the workers of each stream wait at until all are there. Streams that end together (each takes its own group
+    /// down) begin together, too.
+    fn barriers(&self, ready: &[usize]) -> Vec<(usize, Arc<Barrier>)> {
+        let workers =
+            |id: usize| self.jobs.iter().flatten().filter(|job| job.stream.0 as usize == id).count();
+        let together = |id: usize| {
+            let stream = &self.plan.streams[id];
+            stream.stop.takes_down.filter(|group| *group == stream.group)
+        };
+        let mut barriers: Vec<(usize, Arc<Barrier>)> = Vec::with_capacity(ready.len());
+        for id in ready.iter().copied() {
+            let group = together(id);
+            let among = |other: usize| other == id || (group.is_some() && together(other) == group);
+            let barrier = match barriers.iter().find(|(other, _)| among(*other)) {
+                Some((_, barrier)) => barrier.clone(),
+                None => {
+                    let all: usize =
+                        ready.iter().filter(|other| among(**other)).map(|other| workers(*other)).sum();
+                    Arc::new(Barrier::new(all.max(1)))
+                }
+            };
+            barriers.push((id, barrier));
+        }
+        barriers
     }
 
     fn start_stream<'s>(
@@ -327,6 +358,7 @@ impl<'p, 'j> Conductor<'p, 'j> {
         scope: &'s std::thread::Scope<'s, '_>,
         id: usize,
         now: u64,
+        barrier: Arc<Barrier>,
         control: &mut dyn Control,
         run: &mut Run,
     ) where
@@ -340,7 +372,6 @@ impl<'p, 'j> Conductor<'p, 'j> {
             .filter_map(Option::take)
             .collect();
         announce(control, run, now, Happening::Started(StreamId(id as u32)));
-        let barrier = Arc::new(Barrier::new(mine.len().max(1)));
         let stand = &mut self.stands[id];
         stand.state = if mine.is_empty() { State::Ended } else { State::Running };
         stand.running = mine.len() as u32;
