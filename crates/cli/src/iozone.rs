@@ -12,7 +12,7 @@ use fathom_dialect::iozone::{self, Asked, Options, Test};
 use fathom_engine::{Engine, Permits, Policy};
 use fathom_host::page_cache;
 use fathom_record::*;
-use fathom_spec::Plan;
+use fathom_spec::{Plan, Verb};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -129,6 +129,18 @@ impl Job<'_> {
     fn reads_through_the_cache(&self, test: Test) -> bool {
         !test.writes() && (!self.options.direct || test.is_of_streams())
     }
+}
+
+/// The time of one worker, seconds. That of a writer is the sum of its calls: between them it makes the bytes of its next
+/// record, which belongs to no storage. Iozone writes the same bytes over and over.
+fn seconds(run: &Run, worker: &WorkerTotals) -> f64 {
+    let span = worker.span_ns.1.saturating_sub(worker.span_ns.0);
+    let writes = worker.counts.iter().any(|(verb, counts)| *verb == Verb::Write && counts.operations > 0);
+    let calls = run.merged(worker.stream).filter(|_| writes).map(|all| {
+        let latencies = all.cells.iter().filter_map(|(_, cell)| cell.service.as_ref());
+        latencies.map(|latency| latency.sum_ns).sum::<u64>()
+    });
+    calls.unwrap_or(span) as f64 / 1e9
 }
 
 fn seed() -> u64 {

@@ -1,6 +1,7 @@
 //! The coordinating thread of a run: starts each stream when those before it have ended, collects what workers
 //! hand over, tells the watcher once a slot and passes its orders on.
 
+use crate::together::barriers;
 use crate::used::worker_samples;
 use crate::{Clock, Fault, Frame, Outbox, Outcome, Published, Steering, empty_interval, sys};
 use fathom_record::*;
@@ -321,44 +322,15 @@ impl<'p, 'j> Conductor<'p, 'j> {
                 ready.push(id);
             }
         }
-        for (id, barrier) in self.barriers(&ready) {
-            let now = self.clock.now();
-            self.start_stream(scope, id, now, barrier, control, run);
+        for (id, barrier) in barriers(self.plan, &self.jobs, &ready) {
+            self.start_stream(scope, (id, barrier), control, run);
         }
-    }
-
-    /// What the workers of each stream wait at until all are there. Streams that end together (each takes its own group
-    /// down) begin together, too.
-    fn barriers(&self, ready: &[usize]) -> Vec<(usize, Arc<Barrier>)> {
-        let workers =
-            |id: usize| self.jobs.iter().flatten().filter(|job| job.stream.0 as usize == id).count();
-        let together = |id: usize| {
-            let stream = &self.plan.streams[id];
-            stream.stop.takes_down.filter(|group| *group == stream.group)
-        };
-        let mut barriers: Vec<(usize, Arc<Barrier>)> = Vec::with_capacity(ready.len());
-        for id in ready.iter().copied() {
-            let group = together(id);
-            let among = |other: usize| other == id || (group.is_some() && together(other) == group);
-            let barrier = match barriers.iter().find(|(other, _)| among(*other)) {
-                Some((_, barrier)) => barrier.clone(),
-                None => {
-                    let all: usize =
-                        ready.iter().filter(|other| among(**other)).map(|other| workers(*other)).sum();
-                    Arc::new(Barrier::new(all.max(1)))
-                }
-            };
-            barriers.push((id, barrier));
-        }
-        barriers
     }
 
     fn start_stream<'s>(
         &mut self,
         scope: &'s std::thread::Scope<'s, '_>,
-        id: usize,
-        now: u64,
-        barrier: Arc<Barrier>,
+        (id, barrier): (usize, Arc<Barrier>),
         control: &mut dyn Control,
         run: &mut Run,
     ) where
@@ -371,7 +343,7 @@ impl<'p, 'j> Conductor<'p, 'j> {
             .filter(|job| job.as_ref().is_some_and(|job| job.stream.0 as usize == id))
             .filter_map(Option::take)
             .collect();
-        announce(control, run, now, Happening::Started(StreamId(id as u32)));
+        announce(control, run, self.clock.now(), Happening::Started(StreamId(id as u32)));
         let stand = &mut self.stands[id];
         stand.state = if mine.is_empty() { State::Ended } else { State::Running };
         stand.running = mine.len() as u32;

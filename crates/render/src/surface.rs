@@ -199,7 +199,7 @@ fn solid_of(number: usize, surface: &Surface) -> Markup {
                 }
                 @for (at, size) in [(0, rows[0]), (rows.len() - 1, rows[rows.len() - 1])] {
                     @let (x, y) = ground(right, at as f64);
-                    text x=(svg::place(x + 8.0)) y=(svg::place(y + 4.0)) { (Bytes(size)) }
+                    text x=(svg::place(x + 10.0)) y=(svg::place(y)) { (Bytes(size)) }
                 }
                 @let (x, y) = ground(0.0, 0.0);
                 (line((x, y), (x, y - UP)))

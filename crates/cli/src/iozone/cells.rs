@@ -1,7 +1,7 @@
 //! iozone's table, row by row. When it is printed, the rows are measured again, until every cell is known within
 //! +-10 % or the time for it is over: that goes into the record alone.
 
-use super::{Job, excel, note, print, seed};
+use super::{Job, excel, note, print, seconds, seed};
 use crate::step::Steps;
 use crate::surroundings;
 use fathom_dialect::iozone::{self, Row, Test};
@@ -123,8 +123,7 @@ fn pass(
         run.name = format!("{}, {} in records of {}", test.title(), Bytes(size), Bytes(record));
         run.load = Load { small: 1, large: 0 };
         let judged = job.judge(&run);
-        let span = run.workers.first().map_or((0, 0), |worker| worker.span_ns);
-        let seconds = span.1.saturating_sub(span.0) as f64 / 1e9;
+        let seconds = run.workers.first().map_or(0.0, |worker| seconds(&run, worker));
         let from_disk = from_disk(&run, size);
         columns.push(Column { test, passes: vec![Pass { seconds, cached }], from_disk });
         if let Some(kept) = &mut kept {

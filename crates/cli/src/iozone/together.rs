@@ -1,6 +1,6 @@
 //! Throughput mode: phase by phase, a worker for each file.
 
-use super::{Job, excel, note, print, seed};
+use super::{Job, excel, note, print, seconds, seed};
 use crate::step::Steps;
 use fathom_dialect::iozone::{self, Child, Phase, Test};
 use fathom_engine::Engine;
@@ -60,20 +60,23 @@ fn held(job: &Job<'_>, length: u64) -> Option<f64> {
 
 /// What each worker did: the stream with its number.
 fn seen(test: Test, run: &Run, workers: usize) -> Phase {
-    let seconds = |span: (u64, u64)| span.1.saturating_sub(span.0) as f64 / 1e9;
     let child = |number: usize| {
         let worker = run.workers.iter().find(|worker| worker.stream == StreamId(number as u32));
         let moved = worker.into_iter().flat_map(|worker| &worker.counts);
         let moved = moved.filter(|(verb, _)| matches!(verb, Verb::Read | Verb::Write));
         Child {
             bytes: moved.map(|(_, counts)| counts.bytes).sum(),
-            seconds: worker.map_or(0.0, |worker| seconds(worker.span_ns)),
+            seconds: worker.map_or(0.0, |worker| seconds(run, worker)),
         }
     };
     let busy = run.workers.iter().filter(|worker| worker.span_ns.1 > 0);
     let first = busy.clone().map(|worker| worker.span_ns.0).min().unwrap_or(0);
     let last = busy.map(|worker| worker.span_ns.1).max().unwrap_or(0);
-    Phase { test, children: (0..workers).map(child).collect(), seconds: seconds((first, last)) }
+    Phase {
+        test,
+        children: (0..workers).map(child).collect(),
+        seconds: last.saturating_sub(first) as f64 / 1e9,
+    }
 }
 
 /// Files whose writers were stopped are written to their end, so that readers find them whole.
