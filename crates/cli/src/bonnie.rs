@@ -4,13 +4,11 @@
 mod cache;
 mod user;
 
-use crate::keep::{Keeper, empty_record};
+use crate::step::{self, Steps, Until};
 use crate::surroundings::{self, Interrupt};
-use crate::targets::Ready;
-use crate::{Context, INTERRUPTED, preflight};
+use crate::{Context, INTERRUPTED};
 use fathom_dialect::bonnie::{self, Asked, CSV_HEADER, Figure, Options, Seen, Test, USAGE};
 use fathom_engine::{Engine, Permits, Policy};
-use fathom_host::Roots;
 use fathom_record::*;
 use fathom_spec::{StreamId, Verb};
 use std::io::Write;
@@ -135,19 +133,9 @@ impl Drop for Place {
 
 fn measure(options: &Options, (size, seed): (u64, u64), context: &Context, engine: &mut Engine) -> u8 {
     let interrupt = Interrupt::watch();
-    let roots = Roots::default();
-    let storage = fathom_host::resolve(&roots, Path::new(&options.directory)).ok();
-    let here = storage.map(|storage| Ready::Existing {
-        path: PathBuf::from(&options.directory),
-        storage: Box::new(storage),
-    });
-    let found = preflight::look(&roots, here.as_slice());
-    let facts = found.facts(serde_json::Value::Null).unwrap_or_default();
-    let mut record = empty_record("bonnie++", &context.command, None, vec![options.directory.clone()], facts);
-    record.notes.extend(found.notes.iter().cloned());
-    let (mut keeper, lost) = Keeper::begin(context.store.clone(), &record, found.physical_disks());
-    record.notes.extend(lost);
-    engine.disks = found.disks.clone();
+    let targets = vec![options.directory.clone()];
+    let places = [PathBuf::from(&options.directory)];
+    let mut steps = Steps::begin("bonnie++", targets, &places, context, engine);
     let name = options.name.clone();
     let name = name.unwrap_or_else(|| rustix::system::uname().nodename().to_string_lossy().into_owned());
     let mut status = 0;
@@ -156,29 +144,16 @@ fn measure(options: &Options, (size, seed): (u64, u64), context: &Context, engin
     }
     for _ in 0..options.runs.unwrap_or(1) {
         let mut seen = Seen { name: name.clone(), seed, size, figures: Vec::new() };
-        match all_tests(options, &mut seen, &interrupt, engine, &mut record) {
+        match all_tests(options, &mut seen, &interrupt, engine, &mut steps.record) {
             Ok(()) => report(options, &seen),
             Err(why) => {
                 status = if interrupt.raised() { INTERRUPTED } else { refuse(&why) };
                 break;
             }
         }
-        keeper.save(&record);
+        steps.save();
     }
-    record.ended = surroundings::now();
-    record.ending = match status {
-        0 => Ending::Complete,
-        INTERRUPTED => Ending::Interrupted,
-        _ => Ending::Failed,
-    };
-    record.notes.extend(notes(options, size));
-    keeper.finish(&record);
-    if surroundings::speaks_notes() {
-        for note in &record.notes {
-            let hint = note.hint.iter().map(|hint| format!("\nhint: {hint}")).collect::<String>();
-            let _ = writeln!(std::io::stderr(), "note: {}{hint}", note.text);
-        }
-    }
+    steps.end(status, notes(options, size));
     status
 }
 
@@ -225,13 +200,7 @@ fn all_tests(
 fn failure(run: &Run) -> Option<String> {
     run.events.iter().find_map(|event| match &event.what {
         Happening::Fault { verb, errno, target, .. } => {
-            let error = match errno {
-                // A part of a block found no place.
-                0 => rustix::io::Errno::NOSPC.raw_os_error(),
-                errno => *errno,
-            };
-            let error = std::io::Error::from_raw_os_error(error).to_string();
-            let error = error.split(" (os error").next().unwrap_or_default().to_owned();
+            let error = step::reason(*errno);
             Some(match verb {
                 Verb::Write => format!("Can't write block.: {error}"),
                 Verb::Read => format!("Can't read block.: {error}"),
@@ -314,18 +283,4 @@ fn notes(options: &Options, size: u64) -> Vec<Note> {
         notes.push(note("the seed was the time of day".to_owned(), "-z repeats a run"));
     }
     notes
-}
-
-/// Stops at a signal, and at the first fault.
-struct Until<'a>(&'a Interrupt);
-
-impl Control for Until<'_> {
-    fn slot(&mut self, _now_ns: u64, totals: &[Totals]) -> Steer {
-        let failed = totals.iter().flat_map(|t| t.counts).any(|counts| counts.errors > 0);
-        match (self.0.raised(), failed) {
-            (true, _) => Steer::Stop(Vec::new(), Why::Signal),
-            (false, true) => Steer::Stop(Vec::new(), Why::Fault),
-            (false, false) => Steer::Continue,
-        }
-    }
 }

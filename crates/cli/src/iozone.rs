@@ -1,15 +1,18 @@
-//! `fathom iozone`, and the program called through a link named `iozone`: its options in, its table and Excel blocks
-//! out. Each cell is one plan, and one run of the record with all its latencies.
+//! `fathom iozone`, and the program called through a link named `iozone`: its options in, its table and Excel blocks or the
+//! report of its throughput mode out. Each cell is one plan, and one run of the record with all its latencies.
 
-use crate::keep::{Keeper, empty_record};
+mod cells;
+mod together;
+
+use crate::keep::write_page;
+use crate::step::{self, Steps, Until};
 use crate::surroundings::{self, Interrupt};
-use crate::targets::Ready;
-use crate::{Context, INTERRUPTED, preflight};
-use fathom_dialect::iozone::{self, Asked, Options, Row, Test};
+use crate::{Context, INTERRUPTED};
+use fathom_dialect::iozone::{self, Asked, Options, Test};
 use fathom_engine::{Engine, Permits, Policy};
-use fathom_host::Roots;
+use fathom_host::page_cache;
 use fathom_record::*;
-use fathom_spec::Bytes;
+use fathom_spec::{Plan, Verb};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -37,195 +40,195 @@ fn print(make: impl FnOnce(&mut Vec<u8>) -> std::io::Result<()>) {
     }
 }
 
-/// A test's file is there to be written as long as it is a plain one: anything else that holds something needs a word.
-fn permits(options: &Options) -> Permits {
-    let mut permits = Permits::new(Policy::WhenHolding);
-    if std::fs::symlink_metadata(&options.file).is_ok_and(|about| about.is_file()) {
-        permits.add_consent(&options.file);
-    }
-    surroundings::write_consents().into_iter().for_each(|name| permits.add_consent(name));
-    permits
-}
-
-/// The file; one that iozone made goes with it, unless it is to be kept.
-struct TestFile<'a> {
-    options: &'a Options,
+/// A file; one that iozone made goes with it, unless it is to be kept.
+struct TestFile {
+    name: String,
     was_there: bool,
+    keep: bool,
 }
 
-impl TestFile<'_> {
+impl TestFile {
+    fn new(name: String, options: &Options) -> Self {
+        TestFile { was_there: Path::new(&name).exists(), keep: options.keep, name }
+    }
+
+    /// Itself, or the directory in which it will be.
+    fn place(&self) -> PathBuf {
+        let path = Path::new(&self.name);
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        PathBuf::from(if self.was_there { path } else { folder })
+    }
+
     /// A writing test begins with a new file, if the old one is ours.
     fn prepare(&self, test: Test) {
         if test.begins_anew() && !self.was_there {
-            let _ = std::fs::remove_file(&self.options.file);
+            let _ = std::fs::remove_file(&self.name);
+        }
+    }
+
+    /// How much of so many bytes the page cache holds.
+    fn cached(&self, length: u64) -> Option<f64> {
+        page_cache::cached_share(Path::new(&self.name), length, PROBES).ok().flatten()
+    }
+}
+
+/// Pages of a file that are asked for without waiting, to tell whether the page cache holds it.
+const PROBES: u64 = 64;
+
+impl Drop for TestFile {
+    fn drop(&mut self) {
+        if !self.keep && !self.was_there {
+            let _ = std::fs::remove_file(&self.name);
         }
     }
 }
 
-impl Drop for TestFile<'_> {
-    fn drop(&mut self) {
-        if !self.options.keep && !self.was_there {
-            let _ = std::fs::remove_file(&self.options.file);
+/// What every pass knows.
+struct Job<'a> {
+    options: &'a Options,
+    files: Vec<TestFile>,
+    interrupt: &'a Interrupt,
+}
+
+impl Job<'_> {
+    /// A test's file is there to be written as long as it is a plain one: anything else that holds something needs a
+    /// word.
+    fn permits(&self) -> Permits {
+        let mut permits = Permits::new(Policy::WhenHolding);
+        for file in &self.files {
+            if std::fs::symlink_metadata(&file.name).is_ok_and(|about| about.is_file()) {
+                permits.add_consent(&file.name);
+            }
+        }
+        surroundings::write_consents().into_iter().for_each(|name| permits.add_consent(name));
+        permits
+    }
+
+    /// Runs a plan; an error is what there is to say, nothing after a signal.
+    fn execute(&self, plan: &Plan, engine: &mut Engine) -> Result<Run, String> {
+        engine.permits = self.permits();
+        engine.execute(plan, &mut Until(self.interrupt)).map_err(|error| format!("\n{error}"))
+    }
+
+    /// Did it go well?
+    fn judge(&self, run: &Run) -> Result<(), String> {
+        match failure(run) {
+            Some(why) => Err(why),
+            None if self.interrupt.raised() => Err(String::new()),
+            None => Ok(()),
         }
     }
+
+    /// Is this test's time one of the page cache, because nothing in it waits for the disk?
+    fn stays_in_memory(&self, test: Test) -> bool {
+        let waits = (self.options.direct || self.options.synchronous) && !test.is_of_streams();
+        test.writes() && !waits && !self.options.flush
+    }
+
+    /// Does it read through the page cache?
+    fn reads_through_the_cache(&self, test: Test) -> bool {
+        !test.writes() && (!self.options.direct || test.is_of_streams())
+    }
+}
+
+/// The time of one worker, seconds. That of a writer is the sum of its calls: between them it makes the bytes of its next
+/// record, which belongs to no storage. Iozone writes the same bytes over and over.
+fn seconds(run: &Run, worker: &WorkerTotals) -> f64 {
+    let span = worker.span_ns.1.saturating_sub(worker.span_ns.0);
+    let writes = worker.counts.iter().any(|(verb, counts)| *verb == Verb::Write && counts.operations > 0);
+    let calls = run.merged(worker.stream).filter(|_| writes).map(|all| {
+        let latencies = all.cells.iter().filter_map(|(_, cell)| cell.service.as_ref());
+        latencies.map(|latency| latency.sum_ns).sum::<u64>()
+    });
+    calls.unwrap_or(span) as f64 / 1e9
+}
+
+fn seed() -> u64 {
+    surroundings::seconds().into()
 }
 
 fn measure(options: &Options, context: &Context, engine: &mut Engine) -> u8 {
     let interrupt = Interrupt::watch();
-    let roots = Roots::default();
-    let path = Path::new(&options.file);
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let place = if path.exists() { path } else { folder };
-    let here = fathom_host::resolve(&roots, place)
-        .ok()
-        .map(|storage| Ready::Existing { path: PathBuf::from(place), storage: Box::new(storage) });
-    let found = preflight::look(&roots, here.as_slice());
-    let facts = found.facts(serde_json::Value::Null).unwrap_or_default();
-    let mut record = empty_record("iozone", &context.command, None, vec![options.file.clone()], facts);
-    record.notes.extend(found.notes.iter().cloned());
-    let (mut keeper, lost) = Keeper::begin(context.store.clone(), &record, found.physical_disks());
-    record.notes.extend(lost);
-    engine.disks = found.disks.clone();
+    let names = match options.workers {
+        Some(_) => options.file_names(),
+        None => vec![options.file.clone()],
+    };
+    let files: Vec<TestFile> = names.iter().map(|name| TestFile::new(name.clone(), options)).collect();
+    let job = Job { options, files, interrupt: &interrupt };
+    let places: Vec<PathBuf> = job.files.iter().map(TestFile::place).collect();
+    let mut steps = Steps::begin("iozone", names, &places, context, engine);
     let began = surroundings::ctime();
     let command = context.command.join(" ");
     print(|out| iozone::banner(options, &began, &command, env!("CARGO_PKG_VERSION"), out));
-    print(|out| iozone::heads(options, out));
-    let file = TestFile { options, was_there: path.exists() };
-    let mut rows = Vec::new();
-    let mut status = 0;
-    for (size, length) in options.rows() {
-        match cells(&file, (size, length), &interrupt, engine, &mut record) {
-            Ok(row) => {
-                print(|out| iozone::row(options, &row, out));
-                rows.push(row);
-                keeper.save(&record);
-            }
-            Err(why) => {
-                status = if interrupt.raised() { INTERRUPTED } else { refuse(&why) };
-                break;
-            }
-        }
-    }
-    drop(file);
-    if status == 0 {
-        status = last_words(options, &rows);
-    }
-    record.ended = surroundings::now();
-    record.ending = match status {
-        0 => Ending::Complete,
-        INTERRUPTED => Ending::Interrupted,
-        _ => Ending::Failed,
+    let mut notes = Vec::new();
+    let done = match options.workers {
+        Some(_) => together::measure(&job, engine, &mut steps, &mut notes),
+        None => cells::measure(&job, engine, &mut steps, &mut notes),
     };
-    record.notes.extend(notes(options, &rows));
-    keeper.finish(&record);
-    if surroundings::speaks_notes() {
-        for note in &record.notes {
-            let hint = note.hint.iter().map(|hint| format!("\nhint: {hint}")).collect::<String>();
-            let _ = writeln!(std::io::stderr(), "note: {}{hint}", note.text);
-        }
+    drop(job);
+    let status = match done {
+        Ok(()) => 0,
+        Err(_) if interrupt.raised() => INTERRUPTED,
+        Err(why) => refuse(&why),
+    };
+    notes.extend(of_memory(options));
+    let record = steps.end(status, notes);
+    match &options.html {
+        Some(page) if !record.runs.is_empty() => match write_page(&record, Path::new(page)) {
+            Ok(()) => status,
+            Err(error) => refuse(&error.to_string()),
+        },
+        _ => status,
     }
-    status
-}
-
-/// One row: every test once over the file.
-fn cells(
-    file: &TestFile<'_>,
-    (size, length): (u64, u64),
-    interrupt: &Interrupt,
-    engine: &mut Engine,
-    record: &mut ResultRecord,
-) -> Result<Row, String> {
-    let options = file.options;
-    let mut row = Row { file: size, record: length, cells: Vec::new() };
-    for test in iozone::tests(options) {
-        file.prepare(test);
-        engine.permits = permits(options);
-        let plan = iozone::plan(options, test, size, length, surroundings::seconds().into());
-        let mut run = engine.execute(&plan, &mut Until(interrupt)).map_err(|error| format!("\n{error}"))?;
-        run.name = format!("{}, {} in records of {}", test.title(), Bytes(size), Bytes(length));
-        run.load = Load { small: 1, large: 0 };
-        let failed = failure(&run);
-        let span = run.workers.first().map_or((0, 0), |worker| worker.span_ns);
-        row.cells.push((test, span.1.saturating_sub(span.0) as f64 / 1e9));
-        record.runs.push(run);
-        if let Some(why) = failed {
-            return Err(why);
-        }
-        if interrupt.raised() {
-            return Err(String::new());
-        }
-    }
-    Ok(row)
 }
 
 fn failure(run: &Run) -> Option<String> {
     run.events.iter().find_map(|event| match &event.what {
         Happening::Fault { verb, errno, target, .. } => {
-            let errno = if *errno == 0 { rustix::io::Errno::NOSPC.raw_os_error() } else { *errno };
-            let error = std::io::Error::from_raw_os_error(errno).to_string();
-            let error = error.split(" (os error").next().unwrap_or_default().to_owned();
-            Some(format!("\nError: cannot {} {target}: {error}", format!("{verb:?}").to_lowercase()))
+            let (verb, reason) = (format!("{verb:?}").to_lowercase(), step::reason(*errno));
+            Some(format!("\nError: cannot {verb} {target}: {reason}"))
         }
         _ => None,
     })
 }
 
-/// The end, with the Excel blocks where they are wanted.
-fn last_words(options: &Options, rows: &[Row]) -> u8 {
-    print(|out| writeln!(out, "\niozone test complete."));
+/// Writes the Excel text where it is wanted.
+fn excel(options: &Options, make: impl Fn(&mut Vec<u8>) -> std::io::Result<()>) -> Result<(), String> {
     if options.excel {
         print(|out| {
             writeln!(out, "Excel output is below:")?;
-            iozone::excel(options, rows, out)
+            make(out)
         });
     }
-    let Some(name) = &options.excel_file else { return 0 };
+    let Some(name) = &options.excel_file else { return Ok(()) };
     let mut text = Vec::new();
-    let written = iozone::excel(options, rows, &mut text).and_then(|()| std::fs::write(name, &text));
-    match written {
-        Ok(()) => 0,
-        Err(error) => refuse(&format!("cannot write {name}: {error}\nhint: name another file with -b")),
-    }
+    let written = make(&mut text).and_then(|()| std::fs::write(name, &text));
+    written.map_err(|error| format!("cannot write {name}: {error}\nhint: name another file with -b"))
 }
 
-/// What iozone does not say of itself.
-fn notes(options: &Options, rows: &[Row]) -> Vec<Note> {
-    let note = |text: String, hint: &str| Note { text, hint: Some(hint.to_owned()) };
-    let mut notes = vec![note(
-        "each cell is one pass over the file: nothing tells how far another pass would differ".to_owned(),
-        "fathom calibrate gives every figure with its error",
-    )];
-    if options.direct {
-        return notes;
-    }
-    let about = rustix::system::sysinfo();
-    let memory = (about.totalram as u64).saturating_mul(u64::from(about.mem_unit));
-    let cached = rows.iter().filter(|row| row.file < memory).count();
-    if cached > 0 && iozone::tests(options).iter().any(|test| !test.writes()) {
-        notes.push(note(
-            format!("the page cache answered the reads of {cached} of {} rows: their files are smaller than the memory of {}", rows.len(), Bytes(memory)),
-            "-I goes past the page cache",
-        ));
-    }
-    if !options.synchronous && !options.flush && iozone::tests(options).iter().any(|test| test.writes()) {
+fn note(text: String, hint: &str) -> Note {
+    Note { text, hint: Some(hint.to_owned()) }
+}
+
+/// What iozone does not say of how it wrote.
+fn of_memory(options: &Options) -> Vec<Note> {
+    let tests = match options.workers {
+        Some(_) => iozone::phases(options),
+        None => iozone::tests(options),
+    };
+    let mut notes = Vec::new();
+    let waits = options.direct || options.synchronous || options.flush;
+    if !waits && tests.iter().any(|test| test.writes()) {
         notes.push(note(
             "what was written may have gone no further than the page cache".to_owned(),
             "-e has the flush in the time, -o makes each write durable, -I goes past the page cache",
         ));
     }
-    notes
-}
-
-/// Stops at a signal, and at the first fault.
-struct Until<'a>(&'a Interrupt);
-
-impl Control for Until<'_> {
-    fn slot(&mut self, _now_ns: u64, totals: &[Totals]) -> Steer {
-        let failed = totals.iter().flat_map(|t| t.counts).any(|counts| counts.errors > 0);
-        match (self.0.raised(), failed) {
-            (true, _) => Steer::Stop(Vec::new(), Why::Signal),
-            (false, true) => Steer::Stop(Vec::new(), Why::Fault),
-            (false, false) => Steer::Continue,
-        }
+    if (options.direct || options.synchronous) && tests.iter().any(|test| test.is_of_streams()) {
+        notes.push(note(
+            "C's buffered files go through the page cache: -I and -o do not reach tests 6 and 7".to_owned(),
+            "-e has their flush in the time",
+        ));
     }
+    notes
 }

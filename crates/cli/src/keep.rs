@@ -2,7 +2,7 @@
 
 use crate::surroundings;
 use fathom_host::{Roots, scratch};
-use fathom_record::{Ending, Note, ResultRecord, SCHEMA, Verdict, VerdictState};
+use fathom_record::{Ending, Note, ResultRecord, SCHEMA, SURFACES, Verdict, VerdictState};
 use fathom_store::{Owner, Store};
 use std::path::{Path, PathBuf};
 
@@ -136,6 +136,9 @@ pub fn write_page(record: &ResultRecord, path: &Path) -> anyhow::Result<()> {
     let mut page = Vec::new();
     match record.tool.as_str() {
         "orion" => fathom_render::matrix::write(record, &mut page)?,
+        "iozone" if record.facts.get(SURFACES).is_some() => {
+            fathom_render::surface::write(record, &mut page)?;
+        }
         _ => fathom_render::html::write(record, &mut page)?,
     }
     std::fs::write(path, page).map_err(|error| {

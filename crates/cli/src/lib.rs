@@ -16,6 +16,7 @@ mod ping;
 mod preflight;
 mod records;
 mod slob;
+mod step;
 mod surroundings;
 mod sysbench;
 mod targets;

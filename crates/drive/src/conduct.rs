@@ -1,6 +1,7 @@
 //! The coordinating thread of a run: starts each stream when those before it have ended, collects what workers
 //! hand over, tells the watcher once a slot and passes its orders on.
 
+use crate::together::barriers;
 use crate::used::worker_samples;
 use crate::{Clock, Fault, Frame, Outbox, Outcome, Published, Steering, empty_interval, sys};
 use fathom_record::*;
@@ -286,6 +287,7 @@ impl<'p, 'j> Conductor<'p, 'j> {
     ) where
         'j: 's,
     {
+        let mut ready = Vec::new();
         for id in 0..self.stands.len() {
             if self.stands[id].state != State::Waiting {
                 continue;
@@ -300,16 +302,18 @@ impl<'p, 'j> Conductor<'p, 'j> {
                 self.stands[id].state = State::Ended;
                 announce(control, run, now, Happening::Stopped(StreamId(id as u32), Why::Told));
             } else if free && now >= self.stands[id].ready_at_ns {
-                self.start_stream(scope, id, now, control, run);
+                ready.push(id);
             }
+        }
+        for (id, barrier) in barriers(self.plan, &self.jobs, &ready) {
+            self.start_stream(scope, (id, barrier), control, run);
         }
     }
 
     fn start_stream<'s>(
         &mut self,
         scope: &'s std::thread::Scope<'s, '_>,
-        id: usize,
-        now: u64,
+        (id, barrier): (usize, Arc<Barrier>),
         control: &mut dyn Control,
         run: &mut Run,
     ) where
@@ -322,8 +326,7 @@ impl<'p, 'j> Conductor<'p, 'j> {
             .filter(|job| job.as_ref().is_some_and(|job| job.stream.0 as usize == id))
             .filter_map(Option::take)
             .collect();
-        announce(control, run, now, Happening::Started(StreamId(id as u32)));
-        let barrier = Arc::new(Barrier::new(mine.len().max(1)));
+        announce(control, run, self.clock.now(), Happening::Started(StreamId(id as u32)));
         let stand = &mut self.stands[id];
         stand.state = if mine.is_empty() { State::Ended } else { State::Running };
         stand.running = mine.len() as u32;

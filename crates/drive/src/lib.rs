@@ -29,6 +29,7 @@ mod seam;
 mod serial;
 pub mod sim;
 mod sys;
+mod together;
 mod used;
 mod worker;
 

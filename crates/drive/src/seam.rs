@@ -43,8 +43,15 @@ impl Operation {
     }
 }
 
-const SYNC_KINDS: [SyncKind; 5] =
-    [SyncKind::None, SyncKind::Fsync, SyncKind::Fdatasync, SyncKind::Range, SyncKind::Msync];
+const SYNC_KINDS: [SyncKind; 7] = [
+    SyncKind::None,
+    SyncKind::Fsync,
+    SyncKind::Fdatasync,
+    SyncKind::Range,
+    SyncKind::Msync,
+    SyncKind::Flush,
+    SyncKind::Close,
+];
 
 /// One operation that came back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,6 +10,7 @@ use crate::sys::io_uring::{UringQueue, Wishes};
 use crate::sys::libaio::AioQueue;
 use crate::sys::mmap::MmapQueue;
 use crate::sys::psync::PsyncQueue;
+use crate::sys::stdio::StdioQueue;
 use fathom_drive::{Perform, Seat};
 use fathom_record::ExecuteError;
 use fathom_spec::{Bytes, Content, QueueKind, QueueOptions, SyncKind};
@@ -49,6 +50,7 @@ pub(crate) fn build(
         QueueKind::Psync => &[QueueKind::Psync],
         QueueKind::Vectored => &[QueueKind::Vectored],
         QueueKind::Mmap => &[QueueKind::Mmap],
+        QueueKind::Stdio => &[QueueKind::Stdio],
         QueueKind::Null | QueueKind::Sim => {
             return Err(ExecuteError::Plan {
                 what: format!("the engine has no {:?} queue for files", wanted.kind),
@@ -114,6 +116,11 @@ fn attempt(
             seat.queue(format!("mmap{pages}"));
             take().on(queue, filling())
         }
+        QueueKind::Stdio => {
+            let queue = StdioQueue::new(targets.clone(), arena, clock, syncs, wanted.writes)?;
+            seat.queue(format!("{}{pages}", name(kind)));
+            take().on(queue, filling())
+        }
         kind => {
             let vectored = kind == QueueKind::Vectored;
             let flags = |options: QueueOptions| {
@@ -135,6 +142,7 @@ fn name(kind: QueueKind) -> &'static str {
         QueueKind::Psync => "psync",
         QueueKind::Vectored => "vectored",
         QueueKind::Mmap => "mmap",
+        QueueKind::Stdio => "buffered streams",
         QueueKind::Null => "null",
         QueueKind::Sim => "sim",
     }

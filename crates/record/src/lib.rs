@@ -10,6 +10,7 @@
 //! | [`run`] | one plan's execution, as stored |
 //! | [`side`] | small and large I/Os of a mixed load apart |
 //! | [`result`] | runs with what was made of them: figures, curves, verdict |
+//! | [`surface`] | a figure over two sizes |
 
 pub mod control;
 pub mod event;
@@ -19,6 +20,7 @@ pub mod latency;
 pub mod result;
 pub mod run;
 pub mod side;
+pub mod surface;
 
 pub use control::*;
 pub use event::*;
@@ -28,3 +30,4 @@ pub use latency::*;
 pub use result::*;
 pub use run::*;
 pub use side::*;
+pub use surface::*;

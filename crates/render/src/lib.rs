@@ -14,7 +14,8 @@
 //! | [`csv`] | curves and time series with units in the header |
 //! | [`html`] | one self-contained page |
 //! | [`matrix`] | a page with heat maps over small and large load |
-//! | [`chart`], [`timeline`], [`svg`] | the charts of that page |
+//! | [`surface`] | a page with heat maps and surfaces over two sizes |
+//! | [`chart`], [`timeline`], [`heat`], [`svg`] | the charts of those pages |
 //! | [`number`] | numbers as people read them |
 //! | [`words`] | what figures, loads and bounds are called |
 
@@ -23,6 +24,7 @@ pub mod csv;
 pub mod facts;
 #[doc(hidden)]
 pub mod fixture;
+pub mod heat;
 pub mod history;
 pub mod html;
 mod html_details;
@@ -33,6 +35,7 @@ pub mod number;
 pub mod plot;
 pub mod record_doc;
 pub mod sessions;
+pub mod surface;
 pub mod svg;
 pub mod terminal;
 pub mod text;

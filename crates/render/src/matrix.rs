@@ -1,17 +1,14 @@
 //! ORION's matrix as a page: heat maps of IOPS, MB/s and latency over small and large load, and how the latencies
 //! of each point are spread. Works on any record whose runs have a small and a large side.
 
+use crate::heat::{Field, Heat, WIDTH};
 use crate::{html as page, html_details, number, svg};
 use fathom_record::{Histogram, LARGE, Latency, Load, Purpose, ResultRecord, SMALL, Side};
 use maud::{Markup, html};
 use std::io::{self, Write};
 
-/// Of the widest drawing.
-const WIDTH: f64 = 1060.0;
 /// Left of a map: row headers.
 const MARGIN: f64 = 62.0;
-/// Strongest colour of a cell: numbers must stay readable on it.
-const STRONGEST: f64 = 0.5;
 /// Above this an I/O is called slow, ns.
 const SLOW_NS: u64 = 10_000_000;
 
@@ -111,14 +108,9 @@ fn maps(cells: &[Cell]) -> Markup {
     }
 }
 
-/// The map itself: a rectangle for each point, as strong as its share of the largest value, with the value in it.
+/// The map itself.
 fn heat(map: &Map, cells: &[Cell], smalls: &[u32], larges: &[u32]) -> Markup {
-    let width = ((WIDTH - MARGIN) / smalls.len().max(1) as f64).clamp(6.0, 96.0);
-    let (tall, top) = (26.0, 22.0);
-    let most = cells.iter().filter_map(map.of).fold(0.0, f64::max);
-    let place = |loads: &[u32], load: u32| loads.iter().position(|l| *l == load).unwrap_or(0) as f64;
-    let every = (30.0 / width).ceil().max(1.0) as usize;
-    let height = top + tall * larges.len() as f64 + 4.0;
+    let place = |loads: &[u32], load: u32| loads.iter().position(|l| *l == load).unwrap_or(0);
     let best = cells.iter().filter_map(|cell| Some((cell.load, (map.of)(cell)?)));
     let best = best.max_by(|a, b| a.1.total_cmp(&b.1));
     let says = best.map_or(String::new(), |(load, value)| {
@@ -130,38 +122,23 @@ fn heat(map: &Map, cells: &[Cell], smalls: &[u32], larges: &[u32]) -> Markup {
             load.large
         )
     });
-    svg::drawing(
-        map.id,
-        WIDTH,
-        height,
-        map.title,
-        &says,
-        html! {
-            g class="axis" {
-                @for (at, small) in smalls.iter().enumerate().step_by(every) {
-                    text x=(svg::place(MARGIN + width * (at as f64 + 0.5))) y="14" text-anchor="middle" { (small) }
-                }
-                @for (at, large) in larges.iter().enumerate() {
-                    text x=(svg::place(MARGIN - 8.0)) y=(svg::place(top + tall * at as f64 + 17.0)) text-anchor="end" { (large) }
-                }
-            }
-            g class="heat" {
-                @for cell in cells {
-                    @if let Some(value) = (map.of)(cell) {
-                        @let (x, y) = (MARGIN + width * place(smalls, cell.load.small), top + tall * place(larges, cell.load.large));
-                        @let strength = if most > 0.0 { STRONGEST * value / most } else { 0.0 };
-                        @let mark = if cell.trouble { "!" } else { "" };
-                        rect x=(svg::place(x + 1.0)) y=(svg::place(y + 1.0)) width=(svg::place(width - 2.0)) height=(svg::place(tall - 2.0)) fill-opacity=(format!("{:.2}", 0.04 + strength)) {
-                            title { "small " (cell.load.small) ", large " (cell.load.large) ": " ((map.label)(value)) " " (map.unit) (mark) }
-                        }
-                        @if width >= 34.0 {
-                            text class="bar-name" x=(svg::place(x + width / 2.0)) y=(svg::place(y + 17.0)) text-anchor="middle" { ((map.label)(value)) (mark) }
-                        }
-                    }
-                }
-            }
-        },
-    )
+    let field = |cell: &Cell| {
+        let value = (map.of)(cell)?;
+        let (Load { small, large }, label) = (cell.load, (map.label)(value));
+        let mark = if cell.trouble { "!" } else { "" };
+        Some(Field {
+            column: place(smalls, small),
+            row: place(larges, large),
+            value,
+            title: format!("small {small}, large {large}: {label} {}{mark}", map.unit),
+            label: label + mark,
+        })
+    };
+    let fields: Vec<Field> = cells.iter().filter_map(field).collect();
+    let heads = |loads: &[u32]| loads.iter().map(u32::to_string).collect::<Vec<_>>();
+    let (columns, rows) = (heads(smalls), heads(larges));
+    let (id, title) = (map.id, map.title);
+    Heat { id, title, says: &says, margin: MARGIN, columns: &columns, rows: &rows, fields: &fields }.draw()
 }
 
 /// ORION's octaves of microseconds.

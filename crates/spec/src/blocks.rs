@@ -250,6 +250,11 @@ pub enum SyncKind {
     Range,
     /// Of a mapping.
     Msync,
+    /// What a buffer of the program's own holds goes to the kernel (fflush); nothing where there is none.
+    Flush,
+    /// The same, and a duplicate of the descriptor is closed: the kernel flushes at every close, which is what a network's
+    /// file system waits for. What it does only when the last descriptor goes is not in it.
+    Close,
 }
 
 /// What bytes are written.
@@ -322,6 +327,8 @@ pub enum QueueKind {
     Vectored,
     /// Loads and stores on a mapping.
     Mmap,
+    /// C's buffered streams: fread and fwrite through the C library's buffer, one at a time.
+    Stdio,
     /// Nothing is done; measures fathom itself.
     Null,
     /// A simulated device on a virtual clock.

@@ -273,7 +273,7 @@ fn members(plan: &Plan, space: SpaceId, numbers: &[Option<usize>]) -> Vec<usize>
 fn waits(run: &Run, blocks: &Blocks) -> Option<bool> {
     match blocks.queue {
         QueueKind::IoUring | QueueKind::Libaio => Some(false),
-        QueueKind::Psync | QueueKind::Vectored | QueueKind::Mmap => Some(true),
+        QueueKind::Psync | QueueKind::Vectored | QueueKind::Mmap | QueueKind::Stdio => Some(true),
         QueueKind::Null | QueueKind::Sim => None,
         QueueKind::Auto => {
             let used = |names: &[&str]| run.queues.iter().any(|q| names.iter().any(|name| q.contains(name)));

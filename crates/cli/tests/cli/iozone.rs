@@ -1,4 +1,4 @@
-//! `fathom iozone`: its table and Excel blocks, what it refuses, and what it leaves on the disk.
+//! `fathom iozone`: its table and Excel blocks, its throughput mode, what it refuses, and what it leaves on the disk.
 
 use crate::place::{Place, alone};
 
@@ -7,58 +7,156 @@ fn cells(line: &str) -> usize {
     line.split_whitespace().count()
 }
 
+/// Rows of the table.
+fn rows(out: &str) -> Vec<&str> {
+    let lines: Vec<&str> = out.lines().collect();
+    let head = lines.iter().position(|line| line.contains("reclen")).unwrap();
+    lines[head + 1..].iter().copied().take_while(|line| !line.is_empty()).collect()
+}
+
 #[test]
 fn the_matrix_has_a_row_for_each_pair_of_sizes_and_a_block_for_each_test() {
     let _alone = alone();
     let place = Place::new();
-    let words = "iozone -a -n 256 -g 512 -y 64 -q 512 -I -R -b out.xls -f ./t";
+    let words = "iozone -a -n 256 -g 512 -y 64 -q 512 -I -R -b out.xls -f ./t --budget 0";
     let words: Vec<&str> = words.split(' ').collect();
     let said = place.say(&words).ends(0);
     let lines: Vec<&str> = said.out.lines().collect();
-    let head = lines.iter().position(|line| line.contains("reclen")).unwrap();
-    let rows: Vec<&str> = lines[head + 1..].iter().copied().take_while(|line| !line.is_empty()).collect();
+    let rows = rows(&said.out);
     // 64, 128 and 256 KiB for 256; one more for 512.
     assert_eq!(rows.len(), 7, "{}", said.out);
-    assert!(rows.iter().all(|row| cells(row) == 11), "{rows:?}");
+    assert!(rows.iter().all(|row| cells(row) == 15), "{rows:?}");
     for line in
         ["\tAuto Mode", "\tO_DIRECT feature enabled", "\tOutput is in kBytes/sec", "Excel output is below:"]
     {
         assert!(lines.contains(&line), "{line}: {}", said.out);
     }
-    assert_eq!(lines.iter().filter(|line| line.ends_with("report\"")).count(), 9);
+    assert_eq!(lines.iter().filter(|line| line.ends_with("report\"")).count(), 13);
     assert_eq!(said.err, "");
     let excel = std::fs::read_to_string(place.path().join("out.xls")).unwrap();
-    assert!(said.out.ends_with(&excel) && excel.contains("\"Stride read report\""));
+    assert!(said.out.ends_with(&excel) && excel.contains("\"Re-Fread report\""));
     assert!(!place.path().join("t").exists(), "the test's file stays behind");
     let kept = place.say(&["show", "last", "--json"]).ends(0).json();
-    assert_eq!(kept["runs"].as_array().unwrap().len(), 63);
+    assert_eq!(kept["runs"].as_array().unwrap().len(), 91);
     assert!(kept["runs"][0]["name"].as_str().unwrap().starts_with("Writer report, 256 KiB"));
+    let queues = kept["runs"][9]["queues"].to_string();
+    assert!(kept["runs"][9]["name"].as_str().unwrap().starts_with("Fwrite") && queues.contains("buffered"));
+    let notes = kept["notes"].to_string();
+    assert!(notes.contains("-I and -o do not reach tests 6 and 7"), "{notes}");
 }
 
 #[test]
 fn a_file_that_is_kept_can_be_read_later_and_units_are_those_asked_for() {
     let _alone = alone();
     let place = Place::new();
-    place.say(&["iozone", "-s", "1m", "-r", "4k", "-i", "0", "-w", "-e", "-f", "t"]).ends(0);
+    place.say(&["iozone", "-s", "1m", "-r", "4k", "-i", "0", "-w", "-e", "-c", "-f", "t"]).ends(0);
     assert_eq!(std::fs::metadata(place.path().join("t")).unwrap().len(), 1 << 20);
     let said = place.say(&["iozone", "-s", "1m", "-r", "4k", "-i", "1", "-i", "12", "-N", "-f", "t"]).ends(0);
     assert!(said.out.contains("\tMicroseconds/op Mode."), "{}", said.out);
     assert!(said.out.contains("preadv  repreadv"), "{}", said.out);
     // What was there before stays.
     assert_eq!(std::fs::metadata(place.path().join("t")).unwrap().len(), 1 << 20);
-    let notes = place.say(&["show", "last", "--json"]).ends(0).json()["notes"].to_string();
-    assert!(notes.contains("the page cache answered the reads of 1 of 1 rows"), "{notes}");
+    let kept = place.say(&["show", "last", "--json"]).ends(0).json();
+    let notes = kept["notes"].to_string();
+    assert!(notes.contains("the page cache answered the reads of 4 of 4 cells"), "{notes}");
+    let cell = &kept["facts"]["surfaces"][0]["cells"][0];
+    assert_eq!(cell["memory"], "the page cache held 100 % of the file");
+    assert!(cell["passes"].as_array().unwrap().len() >= 3, "{cell}");
+    assert!(cell["half_width"].is_number() && cell["passes"][0]["cached"] == 1.0, "{cell}");
+}
+
+#[test]
+fn buffered_files_hold_what_was_written_whatever_the_record_and_the_last_buffer_too() {
+    let _alone = alone();
+    let place = Place::new();
+    for record in ["1k", "4k", "64k"] {
+        let words = ["iozone", "-s", "192k", "-r", record, "-i", "6", "-w", "--budget", "0", "-f", "t"];
+        place.say(&words).ends(0);
+        let bytes = std::fs::read(place.path().join("t")).unwrap();
+        assert_eq!(bytes.len(), 192 << 10, "{record}");
+        assert!(bytes.chunks(512).all(|part| part.iter().any(|byte| *byte != 0)), "{record}");
+        std::fs::remove_file(place.path().join("t")).unwrap();
+    }
+}
+
+#[test]
+fn throughput_mode_has_a_block_for_each_phase_and_leaves_nothing() {
+    let _alone = alone();
+    let place = Place::new();
+    let words: Vec<&str> = "iozone -t 2 -F a b -s 4m -r 64k -R -x".split(' ').collect();
+    let said = place.say(&words).ends(0);
+    let lines: Vec<&str> = said.out.lines().collect();
+    for line in
+        ["\tThroughput test with 2 processes", "\tEach process writes a 4096 kByte file in 64 kByte records"]
+    {
+        assert!(lines.contains(&line), "{line}: {}", said.out);
+    }
+    let figures = |begins: &str| -> Vec<f64> {
+        let lines = lines.iter().filter(|line| line.trim_start().starts_with(begins));
+        let figure = |line: &&str| line.split("= ").nth(1)?.split_whitespace().next()?.parse().ok();
+        lines.filter_map(figure).collect()
+    };
+    let children = figures("Children see throughput for");
+    assert_eq!(children.len(), 13, "{}", said.out);
+    let (parents, least, most) =
+        (figures("Parent sees"), figures("Min throughput per process"), figures("Max throughput"));
+    for phase in 0..13 {
+        assert!(least[phase] > 0.0 && least[phase] <= most[phase] && most[phase] <= children[phase]);
+        assert!(parents[phase] <= children[phase] * 1.001, "{}", said.out);
+    }
+    // All did their whole file.
+    assert_eq!(figures("Min xfer"), [4096.0; 13]);
+    assert!(said.out.contains("\"  Initial write \"  ") && said.out.contains("for 2 mixed workload \t="));
+    assert!(!place.path().join("a").exists() && !place.path().join("b").exists());
+    let kept = place.say(&["show", "last", "--json"]).ends(0).json();
+    assert_eq!(kept["runs"].as_array().unwrap().len(), 13);
+    assert_eq!(kept["runs"][0]["workers"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn the_first_that_is_done_ends_all_and_readers_find_whole_files_all_the_same() {
+    let _alone = alone();
+    let place = Place::new();
+    let words: Vec<&str> = "iozone -t 3 -f d/x -s 8m -r 4k -i 0 -w -T".split(' ').collect();
+    std::fs::create_dir(place.path().join("d")).unwrap();
+    let said = place.say(&words).ends(0);
+    assert!(said.out.contains("\tThroughput test with 3 threads"), "{}", said.out);
+    for worker in 0..3 {
+        let name = place.path().join(format!("d/x.DUMMY.{worker}"));
+        let bytes = std::fs::read(&name).unwrap();
+        assert_eq!(bytes.len(), 8 << 20);
+        assert!(bytes.chunks(4096).all(|part| part.iter().any(|byte| *byte != 0)), "{worker}");
+    }
+    let kept = place.say(&["show", "last", "--json"]).ends(0).json();
+    let bytes = |worker: &serde_json::Value| worker["counts"][0][1]["bytes"].as_u64().unwrap();
+    let done: Vec<u64> = kept["runs"][0]["workers"].as_array().unwrap().iter().map(bytes).collect();
+    assert!(done.contains(&(8 << 20)) && done.iter().all(|bytes| *bytes > 0), "{done:?}");
+}
+
+#[test]
+fn a_page_has_a_map_and_a_surface_of_each_test() {
+    let _alone = alone();
+    let place = Place::new();
+    let words = "iozone -a -n 256 -g 512 -y 64 -q 128 -i 0 -i 1 -f t --html page.html";
+    let words: Vec<&str> = words.split(' ').collect();
+    place.say(&words).ends(0);
+    let page = std::fs::read_to_string(place.path().join("page.html")).unwrap();
+    assert_eq!((page.matches("id=\"heat-").count(), page.matches("id=\"solid-").count()), (8, 8));
+    assert!(page.contains("Every cell") && page.contains("nothing in its time waits for the disk"));
+    // The same page of what was kept.
+    place.say(&["show", "last", "--html", "again.html"]).ends(0);
+    assert_eq!(std::fs::read_to_string(place.path().join("again.html")).unwrap(), page);
 }
 
 #[test]
 fn what_cannot_be_done_is_refused_with_a_hint() {
     let place = Place::new();
     let lines = [
-        ("-i 6", "fwrite"),
-        ("-t 2", "-t"),
-        ("-c", "-c"),
+        ("-i 8", "test 8"),
+        ("-t 2 -i 12", "test 12"),
         ("-s 4k -r 8k", "no record"),
         ("-i 1 -f missing", "missing"),
+        ("-t 2 -i 1 -F missing lost", "missing"),
     ];
     for (line, words) in lines {
         let line: Vec<&str> = ["iozone"].into_iter().chain(line.split(' ')).collect();

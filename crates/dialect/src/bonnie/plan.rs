@@ -32,41 +32,32 @@ pub enum Test {
     DeleteAtRandom,
 }
 
+/// Each test, its name in the record, and the words for it on stderr before it begins and after it.
+const ALL: [(Test, &str, &str, &str); 12] = [
+    (Test::WriteCharacters, "putc", "Writing a byte at a time...", "done\n"),
+    (Test::Write, "put_block", "Writing intelligently...", "done\n"),
+    (Test::Rewrite, "rewrite", "Rewriting...", "done\n"),
+    (Test::ReadCharacters, "getc", "Reading a byte at a time...", "done\n"),
+    (Test::Read, "get_block", "Reading intelligently...", "done\n"),
+    (Test::Seek, "seeks", "start 'em...", ""),
+    (Test::CreateInOrder, "seq_create", "Create files in sequential order...", "done.\n"),
+    (Test::LookInOrder, "seq_stat", "Stat files in sequential order...", "done.\n"),
+    (Test::DeleteInOrder, "seq_del", "Delete files in sequential order...", "done.\n"),
+    (Test::CreateAtRandom, "ran_create", "Create files in random order...", "done.\n"),
+    (Test::LookAtRandom, "ran_stat", "Stat files in random order...", "done.\n"),
+    (Test::DeleteAtRandom, "ran_del", "Delete files in random order...", "done.\n"),
+];
+
 impl Test {
     /// The words for it on stderr before it begins, and after it.
     pub fn says(self) -> (&'static str, &'static str) {
-        match self {
-            Test::WriteCharacters => ("Writing a byte at a time...", "done\n"),
-            Test::Write => ("Writing intelligently...", "done\n"),
-            Test::Rewrite => ("Rewriting...", "done\n"),
-            Test::ReadCharacters => ("Reading a byte at a time...", "done\n"),
-            Test::Read => ("Reading intelligently...", "done\n"),
-            Test::Seek => ("start 'em...", ""),
-            Test::CreateInOrder => ("Create files in sequential order...", "done.\n"),
-            Test::LookInOrder => ("Stat files in sequential order...", "done.\n"),
-            Test::DeleteInOrder => ("Delete files in sequential order...", "done.\n"),
-            Test::CreateAtRandom => ("Create files in random order...", "done.\n"),
-            Test::LookAtRandom => ("Stat files in random order...", "done.\n"),
-            Test::DeleteAtRandom => ("Delete files in random order...", "done.\n"),
-        }
+        let (_, _, begin, end) = ALL[self as usize];
+        (begin, end)
     }
 
     /// A name for the record.
     pub fn name(self) -> &'static str {
-        match self {
-            Test::WriteCharacters => "putc",
-            Test::Write => "put_block",
-            Test::Rewrite => "rewrite",
-            Test::ReadCharacters => "getc",
-            Test::Read => "get_block",
-            Test::Seek => "seeks",
-            Test::CreateInOrder => "seq_create",
-            Test::LookInOrder => "seq_stat",
-            Test::DeleteInOrder => "seq_del",
-            Test::CreateAtRandom => "ran_create",
-            Test::LookAtRandom => "ran_stat",
-            Test::DeleteAtRandom => "ran_del",
-        }
+        ALL[self as usize].1
     }
 
     /// Does it go over many files?
@@ -82,27 +73,12 @@ impl Test {
 
 /// The tests that are run, with so many bytes of bulk I/O.
 pub fn tests(options: &Options, size: u64) -> Vec<Test> {
-    use Test::*;
-    let all = [
-        WriteCharacters,
-        Write,
-        Rewrite,
-        ReadCharacters,
-        Read,
-        Seek,
-        CreateInOrder,
-        LookInOrder,
-        DeleteInOrder,
-        CreateAtRandom,
-        LookAtRandom,
-        DeleteAtRandom,
-    ];
     let wanted = |test: &Test| match test {
-        WriteCharacters | ReadCharacters => size > 0 && options.per_character > 0,
+        Test::WriteCharacters | Test::ReadCharacters => size > 0 && options.per_character > 0,
         test if test.is_of_files() => options.files > 0,
         _ => size > 0,
     };
-    all.into_iter().filter(wanted).collect()
+    ALL.iter().map(|(test, ..)| *test).filter(wanted).collect()
 }
 
 /// The plan of one test. `under` is a name that is ours alone: the file of the bulk tests, the directory of the others
@@ -193,6 +169,12 @@ fn of_files(options: &Options, test: Test, under: &str) -> Stream {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn each_test_stands_at_its_own_place() {
+        assert!(ALL.iter().enumerate().all(|(place, (test, ..))| *test as usize == place));
+        assert_eq!((Test::Seek.name(), Test::Seek.says().1), ("seeks", ""));
+    }
 
     #[test]
     fn sizes_of_nothing_leave_their_tests_out() {

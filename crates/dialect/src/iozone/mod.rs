@@ -6,11 +6,14 @@
 //! | `options` | words and what they mean, the matrix of sizes |
 //! | `plan` | each test as a plan |
 //! | `report` | banner, table, Excel blocks |
+//! | `together` | throughput mode: its phases and its report |
 
 mod options;
 mod plan;
 mod report;
+mod together;
 
 pub use options::{Asked, Options, Unit, parse};
-pub use plan::{Test, plan, tests};
+pub use plan::{Test, plan, rest, tests, together as plan_together};
 pub use report::{Row, banner, excel, heads, row};
+pub use together::{Child, Phase, beginning, block, excel as excel_together, phases};

@@ -6,21 +6,21 @@ use std::io::{self, Write};
 
 const KIB: u64 = 1024;
 
-/// The thirteen columns of tests 0 to 7 and their widths; `None`: fwrite and fread, which are not measured.
-const COLUMNS: [(Option<Test>, usize); 13] = [
-    (Some(Test::Write), 9),
-    (Some(Test::Rewrite), 9),
-    (Some(Test::Read), 9),
-    (Some(Test::Reread), 9),
-    (Some(Test::RandomRead), 9),
-    (Some(Test::RandomWrite), 9),
-    (Some(Test::BackwardRead), 9),
-    (Some(Test::RecordRewrite), 10),
-    (Some(Test::StrideRead), 10),
-    (None, 9),
-    (None, 9),
-    (None, 9),
-    (None, 9),
+/// The thirteen columns of tests 0 to 7 and their widths.
+const COLUMNS: [(Test, usize); 13] = [
+    (Test::Write, 9),
+    (Test::Rewrite, 9),
+    (Test::Read, 9),
+    (Test::Reread, 9),
+    (Test::RandomRead, 9),
+    (Test::RandomWrite, 9),
+    (Test::BackwardRead, 9),
+    (Test::RecordRewrite, 10),
+    (Test::StrideRead, 10),
+    (Test::Fwrite, 9),
+    (Test::Refwrite, 9),
+    (Test::Fread, 9),
+    (Test::Refread, 9),
 ];
 
 /// Their heads.
@@ -86,6 +86,7 @@ pub fn banner(
         (options.direct, "\tO_DIRECT feature enabled"),
         (options.synchronous, "\tSYNC Mode. "),
         (options.flush, "\tInclude fsync in write timing"),
+        (options.close, "\tInclude close in write timing"),
         (options.excel, "\tExcel chart generation enabled"),
         (options.unit == Unit::Operations, "\tOPS Mode. Output is in operations per second."),
         (
@@ -124,9 +125,9 @@ pub fn heads(options: &Options, out: &mut impl Write) -> io::Result<()> {
 /// One row.
 pub fn row(options: &Options, row: &Row, out: &mut impl Write) -> io::Result<()> {
     let mut line = format!("{:>16}{:>8}", row.file / KIB, row.record / KIB);
-    let more = more(options).map(|(test, _)| (Some(test), 10));
+    let more = more(options).map(|(test, _)| (test, 10));
     for (test, width) in COLUMNS.into_iter().chain(more) {
-        let figure = test.and_then(|test| row.figure(test, options.unit));
+        let figure = row.figure(test, options.unit);
         let _ = write!(line, "{:>width$}", figure.map(|figure| figure.to_string()).unwrap_or_default());
     }
     writeln!(out, "{line}")

@@ -181,6 +181,8 @@ impl Output {
         let fd = self.end.fd()?;
         match kind {
             SyncKind::Fdatasync => rustix::fs::fdatasync(fd),
+            SyncKind::Flush => Ok(()),
+            SyncKind::Close => rustix::io::dup(fd).map(drop),
             _ => rustix::fs::fsync(fd),
         }
     }

@@ -208,7 +208,7 @@ impl UringQueue {
         let whole = |flags| opcode::Fsync::new(file).flags(flags).build();
         match kind {
             _ if self.mode.io_poll => None,
-            SyncKind::None => None,
+            SyncKind::None | SyncKind::Flush | SyncKind::Close => None,
             SyncKind::Fsync => Some(whole(types::FsyncFlags::empty())),
             SyncKind::Fdatasync | SyncKind::Msync => Some(whole(types::FsyncFlags::DATASYNC)),
             SyncKind::Range => {

@@ -6,6 +6,7 @@ pub mod libaio;
 pub mod mmap;
 pub mod psync;
 mod ring_mode;
+pub mod stdio;
 
 #[cfg(test)]
 mod tests;

@@ -94,7 +94,7 @@ pub fn answer(returned: isize) -> i32 {
 /// Makes an open file durable; 0, or -1 with errno.
 pub fn sync(fd: i32, kind: SyncKind) -> isize {
     let result = match kind {
-        SyncKind::None => 0,
+        SyncKind::None | SyncKind::Flush => 0,
         // SAFETY: plain calls on an open file descriptor.
         SyncKind::Fsync | SyncKind::Msync => unsafe { libc::fsync(fd) },
         // SAFETY: the same.
@@ -106,6 +106,12 @@ pub fn sync(fd: i32, kind: SyncKind) -> isize {
             // SAFETY: the same; a length of 0 means to the file's end.
             unsafe { libc::sync_file_range(fd, 0, 0, flags) }
         }
+        // SAFETY: the same; what is closed is the duplicate that was made.
+        SyncKind::Close => match unsafe { libc::fcntl(fd, libc::F_DUPFD_CLOEXEC, 0) } {
+            -1 => -1,
+            // SAFETY: nobody else knows the duplicate.
+            duplicate => unsafe { libc::close(duplicate) },
+        },
     };
     result as isize
 }

@@ -5,6 +5,7 @@ use super::io_uring::{UringQueue, Wishes};
 use super::libaio::AioQueue;
 use super::mmap::MmapQueue;
 use super::psync::PsyncQueue;
+use super::stdio::StdioQueue;
 use crate::files::OpenTarget;
 use fathom_drive::{Clock, Completion, Operation, Queue};
 use fathom_spec::{QueueOptions, SyncKind, Verb};
@@ -247,4 +248,52 @@ fn what_cannot_be_had_is_noted_and_the_queue_works_without() {
     };
     assert_eq!(queue.description().contains("polled completions"), queue.notes().is_empty());
     assert_eq!(ask(&mut queue, &[operation(Verb::Read, 5), operation(Verb::Read, 6)]), [4096, 4096]);
+}
+
+fn streams(targets: Arc<[OpenTarget]>, writes: bool) -> std::io::Result<(StdioQueue, ArenaView)> {
+    let arena = Arena::new(1, BLOCK as usize).unwrap();
+    let view = ArenaView::of(&arena);
+    Ok((StdioQueue::new(targets, arena, Clock::start(), COMMITS, writes)?, view))
+}
+
+#[test]
+fn a_stream_keeps_small_records_in_its_buffer_until_it_is_flushed() {
+    let file = scratch();
+    let (mut queue, mut view) = streams(open(file.path(), false, true), true).unwrap();
+    let part = |verb, block| Operation { length: 512, ..operation(verb, block) };
+    let first_of = |block: usize| std::fs::read(file.path()).unwrap()[block * BLOCK as usize];
+    view.bytes(0, 512).fill(200);
+    assert_eq!(ask(&mut queue, &[part(Verb::Write, 5)]), [512]);
+    assert_eq!(first_of(5), 5, "it is in the buffer");
+    for kind in [SyncKind::Flush, SyncKind::Close, SyncKind::Fsync] {
+        assert_eq!(ask(&mut queue, &[Operation::sync(kind, 0, 0)]), [0], "{kind:?}");
+        assert_eq!(first_of(5), 200, "{kind:?}");
+    }
+    // Reading in between, and writing again: each finds its place.
+    assert_eq!(ask(&mut queue, &[part(Verb::Read, 7)]), [512]);
+    assert!(view.bytes(0, 512).iter().all(|byte| *byte == 7));
+    view.bytes(0, 512).fill(201);
+    assert_eq!(ask(&mut queue, &[part(Verb::Write, 9)]), [512]);
+    assert_eq!(ask(&mut queue, &[part(Verb::Read, 9)]), [512]);
+    assert_eq!((first_of(9), first_of(10)), (201, 10));
+    assert_eq!(ask(&mut queue, &[part(Verb::Commit, 11)]), [512]);
+    assert_eq!(first_of(11), 201);
+    assert_eq!(ask(&mut queue, &[part(Verb::Trim, 1)]), [-libc::EOPNOTSUPP]);
+    // What is still in the buffer goes out with the stream.
+    assert_eq!(ask(&mut queue, &[part(Verb::Write, 13)]), [512]);
+    drop(queue);
+    assert_eq!(first_of(13), 201);
+}
+
+#[test]
+fn a_stream_ends_at_the_end_of_its_file_and_does_not_write_where_it_may_not() {
+    let file = scratch();
+    let (mut queue, _view) = streams(open(file.path(), false, false), false).unwrap();
+    let mut last = operation(Verb::Read, BLOCKS - 1);
+    last.offset += 1000;
+    let asked = [last, operation(Verb::Read, BLOCKS), operation(Verb::Write, 1), operation(Verb::Read, 3)];
+    let answers: Vec<i32> = asked.iter().flat_map(|one| ask(&mut queue, std::slice::from_ref(one))).collect();
+    assert_eq!(answers, [3096, 0, -libc::EBADF, 4096]);
+    let refused = streams(open(file.path(), true, false), false);
+    assert!(refused.is_err_and(|why| why.to_string().contains("past the page cache")));
 }
