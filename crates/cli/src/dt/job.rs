@@ -8,10 +8,11 @@ use crate::targets::Ready;
 use crate::watch::Progress;
 use crate::{Context, preflight};
 use anyhow::{Result, anyhow, bail};
-use fathom_dialect::dt::{Dispose, Options, Stats};
+use fathom_dialect::dt::{Dispose, Mode, Options, Stats};
 use fathom_engine::{Engine, Permits, Policy, guard};
 use fathom_host::{Roots, TargetKind, resolve};
 use fathom_record::{Ending, ExecuteError, Note, Run};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// What one thread leaves.
@@ -30,6 +31,7 @@ pub fn run(options: &Options, context: &Context, engine: &mut Engine) -> Result<
         eprintln!("dt (j:1 t:1): WARNING: dispose=keep is set, since slices share one file");
         crew.iter_mut().for_each(|own| own.dispose = Dispose::Keep);
     }
+    apart(options)?;
     let permits = permits(&crew, &roots)?;
     truncate(&crew, &roots)?;
     let began = surroundings::now();
@@ -77,6 +79,18 @@ pub fn run(options: &Options, context: &Context, engine: &mut Engine) -> Result<
     good &= failed.is_empty();
     keep(options, context, &roots, (began, good, interrupt.raised()), runs);
     Ok(good)
+}
+
+/// A copy goes to another file: to empty the output must not empty the input.
+fn apart(options: &Options) -> Result<()> {
+    let (Mode::Copy, Some(input), Some(output)) = (options.mode, &options.input, &options.output) else {
+        return Ok(());
+    };
+    let number = |name: &str| std::fs::metadata(name).ok().map(|about| (about.dev(), about.ino()));
+    if number(input).is_some_and(|input| number(output) == Some(input)) {
+        bail!("{input} and {output} are one file: a copy onto itself copies nothing");
+    }
+    Ok(())
 }
 
 /// What may be written: plain files that were named as outputs, and what the user consented to.

@@ -6,12 +6,14 @@
 //! | [`shape`] | sizes, direction, shares, threads |
 //! | [`watch`] | what is said meanwhile: keep-alive, no progress, history |
 //! | [`workload`] | named workloads |
+//! | `meaning` | what options mean together |
 //! | [`number`] | numbers with suffixes and operators |
 //! | [`mod@plan`] | from options to the plans of a pass |
 //! | [`report`] | statistics in both layouts |
 //! | [`damage`] | the report of a corruption |
 
 pub mod damage;
+mod meaning;
 pub mod number;
 pub mod options;
 pub mod plan;
