@@ -141,6 +141,11 @@ pub fn seconds() -> u32 {
     jiff::Timestamp::now().as_second() as u32
 }
 
+/// The moment, ns since 1970.
+pub fn nanoseconds() -> u64 {
+    jiff::Timestamp::now().as_nanosecond().max(0) as u64
+}
+
 /// A flag that one signal raises, every time anew.
 #[derive(Clone, Debug)]
 pub struct Signalled(Arc<AtomicBool>);

@@ -90,6 +90,7 @@ impl Filler {
                 | Content::LogicalBlock
                 | Content::SysbenchSum
                 | Content::Kept
+                | Content::Alike
                 | Content::DataTest(_)
         ) || matches!(content, Content::FioHeader { hash, .. } if fio::Hash::of_number(*hash).is_some());
         let mut random = Xoshiro256Plus::seed_from_u64(seed ^ 0xF111_F111);
@@ -128,7 +129,7 @@ impl Filler {
                 self.random_block(bytes, compress, dedupe);
             }
             Content::DataTest(format) => dt::fill(format, bytes, offset),
-            Content::Kept => {}
+            Content::Kept | Content::Alike => {}
             Content::SysbenchSum => {
                 self.lanes.fill(bytes);
                 sysbench::seal(bytes, offset);
@@ -182,7 +183,7 @@ impl Filler {
                 length: bytes.len() as u32,
                 note: wrong.to_string(),
             }),
-            Content::Random { .. } | Content::Kept => None,
+            Content::Random { .. } | Content::Kept | Content::Alike => None,
             Content::DataTest(format) => dt::check(format, bytes, offset, &mut self.told),
             _ => {
                 let mut told = std::mem::take(&mut self.told);
@@ -247,7 +248,7 @@ fn pieces(bytes: &mut [u8], interval: usize, hash: fio::Hash) -> impl Iterator<I
 }
 
 /// Where bytes are not as they should be, by sectors of 512 bytes: from the first to the last that differs.
-fn compare(told: &[u8], found: &[u8], offset: u64) -> Option<Wrong> {
+pub fn compare(told: &[u8], found: &[u8], offset: u64) -> Option<Wrong> {
     let sectors = told.chunks(512).zip(found.chunks(512));
     let unlike: Vec<usize> = sectors.enumerate().filter(|(_, (a, b))| a != b).map(|(i, _)| i).collect();
     let (first, last) = (*unlike.first()?, *unlike.last()?);

@@ -13,6 +13,10 @@ pub struct CaughtRecord {
     pub target: u16,
     /// First byte of the record in it.
     pub offset: u64,
+    /// Its number, where its source counts them; else 0.
+    pub number: u64,
+    /// What should have been read, where that was read from another target; else nothing.
+    pub expected: Vec<u8>,
     /// What was read.
     pub bytes: Vec<u8>,
     /// What is wrong with it.
@@ -24,11 +28,19 @@ pub struct CaughtRecord {
 pub struct Caught(Arc<Mutex<Vec<CaughtRecord>>>);
 
 impl Caught {
-    /// Keeps one more, if there is room.
-    pub(crate) fn keep(&self, target: u16, offset: u64, bytes: &[u8], wrong: &Wrong) {
+    /// Keeps one more, if there is room: place, mark, what was expected if that must be kept, and what was found.
+    pub(crate) fn keep(
+        &self,
+        (target, offset): (u16, u64),
+        mark: u64,
+        (expected, bytes): (&[u8], &[u8]),
+        wrong: &Wrong,
+    ) {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if kept.len() < MOST {
-            kept.push(CaughtRecord { target, offset, bytes: bytes.to_vec(), wrong: wrong.clone() });
+            let (expected, bytes) = (expected.to_vec(), bytes.to_vec());
+            let number = crate::source::number(mark);
+            kept.push(CaughtRecord { target, offset, number, expected, bytes, wrong: wrong.clone() });
         }
     }
 

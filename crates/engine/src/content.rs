@@ -1,6 +1,7 @@
 //! Puts the bytes of `fathom-content` into the buffers of a worker, and judges those that came back.
 
 use crate::Caught;
+use crate::alike::Pairs;
 use crate::source::{CHECK, OURS, number};
 use crate::sys::arena::ArenaView;
 use fathom_content::{Filler, Known, fio, sysbench};
@@ -29,6 +30,8 @@ pub struct Filling {
     checks: Option<Checks>,
     /// Every read is judged, by sysbench's rule.
     by_sum: bool,
+    /// Reads of two targets are compared with each other.
+    pairs: Option<Pairs>,
 }
 
 impl Filling {
@@ -43,7 +46,8 @@ impl Filling {
         let writer = checks.as_ref().map(|checks| checks.writer).unwrap_or_default();
         let filler = Filler::new(content, seed)?.signed(writer);
         let by_sum = *content == fathom_spec::Content::SysbenchSum;
-        let filling = Filling { filler, view, by_sum, checks };
+        let pairs = (*content == fathom_spec::Content::Alike).then(Pairs::default);
+        let filling = Filling { filler, view, by_sum, pairs, checks };
         (writes || filling.checks.is_some()).then(|| Box::new(filling) as Box<dyn Content>)
     }
 
@@ -78,6 +82,14 @@ impl Content for Filling {
         if operation.mark & CHECK == 0 {
             return Checked::Good;
         }
+        if let Some(pairs) = &mut self.pairs {
+            let bytes = self.view.bytes(tag, operation.length as usize);
+            let name = checks.names.get(operation.target as usize).map_or("", String::as_str);
+            return match pairs.take(operation, bytes, &checks.caught) {
+                None => Checked::Good,
+                Some(wrong) => self.mismatch(stream, wrong.offset, format!("{name}: {wrong}")),
+            };
+        }
         let known = match operation.mark & OURS {
             0 => Known::Anyone,
             _ => Known::Since(number(operation.mark)),
@@ -86,7 +98,12 @@ impl Content for Filling {
         match self.filler.check(bytes, operation.offset, known) {
             None => Checked::Good,
             Some(wrong) => {
-                checks.caught.keep(operation.target, operation.offset, bytes, &wrong);
+                checks.caught.keep(
+                    (operation.target, operation.offset),
+                    operation.mark,
+                    (&[], bytes),
+                    &wrong,
+                );
                 let name = checks.names.get(operation.target as usize).map_or("", String::as_str);
                 let note = format!("{name}: {wrong}");
                 self.mismatch(stream, wrong.offset, note)

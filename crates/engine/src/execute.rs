@@ -7,7 +7,7 @@ use crate::guard::Permits;
 use crate::logs::Logs;
 use crate::queues::{self, Wanted};
 use crate::source::{self, Geometry};
-use crate::{Caught, Lent, copy, manners, open, simulated, tasks, verifying};
+use crate::{Caught, History, Lent, copy, manners, open, simulated, tasks, verifying};
 use fathom_drive::{
     Begin, Clock, HostSampler, Job, Manners, Metronome, Outcome, Pace, Parts, Perform, Queue, Recorder, Seat,
     Worker, conduct, run,
@@ -31,6 +31,8 @@ pub struct Engine {
     pub lent: Vec<(TargetId, Lent)>,
     /// Records that did not pass a check.
     pub caught: Caught,
+    /// The last operations, where it is asked to keep any.
+    pub history: History,
 }
 
 impl Execute for Engine {
@@ -46,7 +48,7 @@ impl Execute for Engine {
         );
         let mut logs = Logs::default();
         let who = (&self.roots, &self.permits);
-        let jobs = jobs(plan, &targets, &names, who, &mut logs, &self.caught)?;
+        let jobs = jobs(plan, &targets, &names, who, &mut logs, (&self.caught, &self.history))?;
         let mut sampler = HostSampler { roots: self.roots.clone(), disks: self.disks.clone() };
         let mut run = conduct(plan, jobs, Clock::start(), &mut sampler, control)?;
         for what in logs.close() {
@@ -66,7 +68,7 @@ fn jobs<'a>(
     names: &Arc<Vec<String>>,
     who: (&Roots, &Permits),
     logs: &mut Logs,
-    caught: &Caught,
+    (caught, history): (&Caught, &History),
 ) -> Result<Vec<Job<'a>>, ExecuteError> {
     let cpus = allowed_cpus();
     let workers: u32 = plan.streams.iter().map(|stream| stream.workers).sum();
@@ -84,7 +86,8 @@ fn jobs<'a>(
             }
             continue;
         }
-        let task = Task { caught: caught.clone(), ..Task::new(plan, id, targets, names)? };
+        let task =
+            Task { caught: caught.clone(), history: history.clone(), ..Task::new(plan, id, targets, names)? };
         for (worker, log) in (0..).zip(logs.open(plan, stream)?) {
             let task = task.clone();
             let manners = manners::of(plan, id, worker, &task.blocks, &task.verbs, &flows, log);
@@ -116,6 +119,7 @@ struct Task {
     shared: Option<source::Common>,
     recording: Option<source::Recording>,
     caught: Caught,
+    history: History,
     /// Its workers that still write; none verifies for good before all have written.
     writing: Arc<AtomicU32>,
 }
@@ -205,6 +209,7 @@ impl Task {
             shared,
             recording,
             caught: Caught::default(),
+            history: History::default(),
             writing: Arc::new(AtomicU32::new(workers)),
         })
     }
@@ -254,6 +259,7 @@ impl Task {
                 && !self.blocks.verify.is_some_and(|verify| verify.only),
             content: self.blocks.content.clone(),
             checks,
+            history: self.history.clone(),
             seed: self.seed ^ u64::from(worker) << 32,
         };
         let stream = self.stream;

@@ -6,22 +6,25 @@
 //! | `open` | opens targets, settles sizes and regions |
 //! | [`lent`] | targets that are open already |
 //! | [`caught`] | records that were not as they should be |
+//! | [`history`] | the last operations of a run |
 //! | `copy` | bytes from one place to another |
 //! | `execute` | runs a plan on files and devices |
 //! | `simulated` | runs a plan on simulated devices |
 //! | `source` | which operation comes next |
 //! | `manners` | what workers do besides: think, sync at the end, keep in step |
 //! | `queues`, `sys`, `null` | how it is asked of the kernel |
-//! | `content`, `verifying` | what bytes are written, and whether they are what is read |
+//! | `content`, `verifying`, `alike` | what bytes are written, and whether they are what is read |
 //! | `tasks` | what is done one act at a time: files, CPU time |
 //! | [`logs`] | a line for each operation |
 
+mod alike;
 pub mod caught;
 mod content;
 mod copy;
 mod execute;
 mod files;
 pub mod guard;
+pub mod history;
 pub mod lent;
 pub mod logs;
 mod manners;
@@ -38,5 +41,6 @@ pub use caught::{Caught, CaughtRecord};
 pub use copy::{PARTIAL, SHORT_SKIP, TRUNCATED};
 pub use execute::{Engine, allowed_cpus};
 pub use guard::{Permits, Policy};
+pub use history::{History, Past};
 pub use lent::Lent;
 pub use queues::buffer_bytes;

@@ -4,6 +4,7 @@
 use crate::content::{Checks, Filling};
 use crate::execute::WorkerMaker;
 use crate::files::OpenTarget;
+use crate::history::{History, Remembering};
 use crate::null::NullQueue;
 use crate::sys::arena::{Arena, ArenaView};
 use crate::sys::io_uring::{UringQueue, Wishes};
@@ -28,6 +29,8 @@ pub(crate) struct Wanted {
     pub content: Content,
     /// How what was read is checked, if it is.
     pub checks: Option<Checks>,
+    /// Where the last operations are kept, if they are.
+    pub history: History,
     pub seed: u64,
 }
 
@@ -84,11 +87,18 @@ fn attempt(
     maker: &mut Option<WorkerMaker>,
 ) -> std::io::Result<Perform> {
     let (count, size) = (wanted.depth as usize, wanted.size_most);
-    let arena = if wanted.options.huge_pages { Arena::huge(count, size)? } else { Arena::new(count, size)? };
+    let offset = wanted.options.buffer_offset as usize;
+    let arena = match wanted.options.huge_pages {
+        true => Arena::huge(count, size)?,
+        false => Arena::beside(count, size, offset)?,
+    };
     let pages = if arena.is_huge() { ", buffers in huge pages" } else { "" };
     let view = ArenaView::of(&arena);
-    let filling =
-        || Filling::wanted(&wanted.content, wanted.writes, wanted.checks.clone(), view, wanted.seed);
+    let second = ArenaView::of(&arena);
+    let filling = || {
+        let inner = Filling::wanted(&wanted.content, wanted.writes, wanted.checks.clone(), view, wanted.seed);
+        Remembering::before(inner, &wanted.history, seat.clock, second)
+    };
     let syncs = (wanted.commit, wanted.sync);
     let clock = seat.clock;
     let mut take =

@@ -1,6 +1,6 @@
 //! Block work: which offsets, which verbs, what sizes, which bytes, and how it is asked of the kernel.
 
-use crate::{Bytes, CellId, DataTest, SpaceId, TargetId};
+use crate::{Bytes, CellId, Course, DataTest, SpaceId, TargetId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -117,6 +117,8 @@ pub enum Pattern {
     },
     /// As a recording says.
     Trace(TargetId),
+    /// By records of changing sizes, each of which may lead to another operation.
+    Course(Box<Course>),
 }
 
 /// Where a sequential worker begins.
@@ -294,6 +296,8 @@ pub enum Content {
     SysbenchSum,
     /// What stands in the worker's buffer: at one outstanding I/O, what it read last.
     Kept,
+    /// Nothing of its own: what two targets hold at the same place is compared.
+    Alike,
 }
 
 /// What is checked of what is read back.
@@ -352,6 +356,9 @@ pub struct QueueOptions {
     /// Buffers in huge pages where the system holds free ones.
     #[serde(default)]
     pub huge_pages: bool,
+    /// Buffers begin so many bytes after a page does.
+    #[serde(default)]
+    pub buffer_offset: u32,
 }
 
 /// What an operation does.

@@ -10,11 +10,13 @@
 //! | [`plan`] | the plan, its targets and spaces |
 //! | [`stream`] | one stream of work: what, how much at a time, when, until when |
 //! | [`copying`] | bytes from one place to another |
+//! | [`course`] | a walk by records of changing sizes |
 //! | [`data_test`] | dt's blocks |
 //! | [`blocks`] | block work: pattern, mix, sizes, content, verification |
 
 pub mod blocks;
 pub mod copying;
+pub mod course;
 pub mod data_test;
 pub mod plan;
 pub mod quantity;
@@ -22,6 +24,7 @@ pub mod stream;
 
 pub use blocks::*;
 pub use copying::*;
+pub use course::*;
 pub use data_test::*;
 pub use plan::*;
 pub use quantity::*;

@@ -20,11 +20,10 @@ pub struct Target {
     pub inode: u64,
 }
 
-/// Looks at the target.
-pub fn target(options: &Options, roots: &Roots) -> Result<Target> {
-    let name = options.name();
+/// Looks at a target; one that is to be written need not be there.
+pub fn target(name: &str, writes: bool, roots: &Roots) -> Result<Target> {
     let path = Path::new(name);
-    if options.writes() && !path.exists() {
+    if writes && !path.exists() {
         if name.starts_with("/dev/") {
             bail!(
                 "open of {name} failed: No such file or directory\nhint: check the name; fathom makes no files in /dev"
@@ -50,13 +49,32 @@ pub fn target(options: &Options, roots: &Roots) -> Result<Target> {
     }
 }
 
+/// Bytes of data.
+pub fn length(options: &Options, roots: &Roots) -> Result<u64> {
+    let name = match &options.input {
+        Some(input) if options.pairs() => input,
+        _ => options.name(),
+    };
+    let target = target(name, options.writes(), roots)?;
+    let record = options.records_of(options.changes()).most;
+    let by_records = options.records.saturating_mul(record);
+    let by_records = if options.records > 0 && !options.shape.varies() { by_records } else { u64::MAX };
+    let wanted = options.limit.unwrap_or(u64::MAX).min(by_records);
+    let grows = options.writes() && target.kind == TargetKind::RegularFile;
+    let there = target.size.saturating_sub(options.start());
+    match if grows { wanted } else { wanted.min(there) } {
+        0 => bail!("{name}: there is nothing to read or write at offset {}", options.start()),
+        length => Ok(length),
+    }
+}
+
 /// This host's name.
 pub fn host() -> String {
     rustix::system::uname().nodename().to_string_lossy().into_owned()
 }
 
 /// A prefix with `%d %h %p %u %j %t` and the like filled in.
-pub fn prefix(text: &str, name: &str, host: &str) -> String {
+pub fn prefix(text: &str, name: &str, host: &str, thread: u32) -> String {
     let mut out = String::new();
     let mut letters = text.chars();
     while let Some(letter) = letters.next() {
@@ -70,7 +88,8 @@ pub fn prefix(text: &str, name: &str, host: &str) -> String {
             Some('H') => out += host,
             Some('p') => out += &std::process::id().to_string(),
             Some('u') => out += &surroundings::user(),
-            Some('j' | 't') => out.push('1'),
+            Some('j') => out.push('1'),
+            Some('t') => out += &thread.to_string(),
             Some('s' | 'U' | 'J' | 'T') => {}
             Some(other) => out.extend(['%', other]),
             None => out.push('%'),
@@ -100,6 +119,8 @@ pub fn surroundings(options: &Options, roots: &Roots, target: &Target) -> Surrou
         },
         kind: if target.kind == TargetKind::RegularFile { "regular" } else { "block" },
         version: env!("CARGO_PKG_VERSION").to_owned(),
+        user: surroundings::user(),
+        host,
     }
 }
 

@@ -6,7 +6,7 @@ use crate::surroundings::Interrupt;
 use crate::watch::{Progress, Watch};
 use crate::{Context, Ended};
 use anyhow::{Result, bail};
-use fathom_dialect::dt::{self, Part, Place};
+use fathom_dialect::dt::{self, Half, Part, Place};
 use fathom_engine::Engine;
 use fathom_record::{Execute, Happening};
 use fathom_spec::Nanos;
@@ -32,7 +32,7 @@ pub fn run(words: &[String], context: &Context, engine: &mut Engine) -> Result<E
         line.extend(step.direct.then(|| "flags=direct".to_owned()));
         let options = dt::parse(&line, 4096)?;
         let there = Place { length: size.0, file: true, ..Place::default() };
-        let plan = dt::plan(&options, &there, 1, step.writes);
+        let plan = dt::plan(&options, &there, 1, if step.writes { Half::Write } else { Half::Read });
         let mut nobody = ();
         let mut watch = Watch::new(&mut nobody, &progress, &interrupt, step.says.clone(), Nanos(size.0));
         let run = engine.execute(&plan, &mut watch).map_err(|error| anyhow::anyhow!("{error}"))?;

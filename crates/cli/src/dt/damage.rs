@@ -1,10 +1,10 @@
 //! Tells of records that were not as they should be: looks where they stand, reads them again, saves both.
 
-use super::{Test, one_record};
+use super::test::Test;
 use crate::surroundings;
 use anyhow::Result;
 use fathom_content::{Damage, dt as content};
-use fathom_dialect::dt::{self, Again, Damaged};
+use fathom_dialect::dt::{self, Again, Damaged, Half, Options};
 use fathom_engine::{CaughtRecord, Engine};
 use fathom_host::extents;
 use fathom_record::Execute;
@@ -23,13 +23,20 @@ pub fn tell(test: &mut Test<'_>, engine: &mut Engine, pass: u64, caught: Vec<Cau
             break;
         }
         test.total.errors += 1;
-        let mut expected = vec![0; record.bytes.len()];
-        content::fill(&format, &mut expected, record.offset);
+        let mut expected = record.expected;
+        if expected.is_empty() {
+            expected.resize(record.bytes.len(), 0);
+            content::fill(&format, &mut expected, record.offset);
+        }
+        let counted =
+            record.offset.saturating_sub(options.start()) / options.records_of(false).most.max(1) + 1;
         let mut damaged = Damaged {
             number: test.total.errors,
             when: surroundings::ctime(),
             pass,
             record_offset: record.offset,
+            record_number: if record.number > 0 { record.number } else { counted },
+            name: if options.pairs() { options.name() } else { options.reads_from() }.to_owned(),
             expected,
             found: record.bytes,
             offset: record.wrong.offset,
@@ -44,22 +51,24 @@ pub fn tell(test: &mut Test<'_>, engine: &mut Engine, pass: u64, caught: Vec<Cau
             story: record.wrong.note,
             ..Damaged::default()
         };
-        locate(options.name(), &mut damaged);
+        locate(&mut damaged);
         let mut out = std::io::stdout().lock();
         test.report.damage(&damaged, &mut out)?;
         out.flush()?;
         drop(out);
-        trigger(test, &damaged);
+        if damaged.number == 1 {
+            trigger(options, "miscompare", damaged.record_offset + damaged.index() as u64);
+        }
         let (again, read) = read_again(test, engine, &damaged);
-        let saved = save(options.name(), &damaged, read.as_deref());
+        let saved = save(&damaged, read.as_deref(), options.crew.thread);
         test.report.again(&damaged, again, &saved, &mut std::io::stdout().lock())?;
     }
     Ok(())
 }
 
 /// Where the bad bytes stand on the device.
-fn locate(name: &str, damaged: &mut Damaged) {
-    let Ok(file) = File::open(name) else { return };
+fn locate(damaged: &mut Damaged) {
+    let Ok(file) = File::open(&damaged.name) else { return };
     if let Ok(about) = file.metadata() {
         (damaged.inode, damaged.size) = (about.ino(), about.len());
     }
@@ -77,7 +86,13 @@ fn locate(name: &str, damaged: &mut Damaged) {
 /// Reads the record again after a delay; answers what was read, if it could be.
 fn read_again(test: &Test<'_>, engine: &mut Engine, damaged: &Damaged) -> (Again, Option<Vec<u8>>) {
     let options = test.options;
-    let plan = dt::plan(options, &test.place, damaged.pass, false);
+    let length = damaged.found.len() as u64;
+    let mut one = options.of_record(damaged.record_offset, length, damaged.pass);
+    // The plan is that of the same pass: it finds the pattern itself.
+    (one.iot_pass, one.pattern) = (options.iot_pass, options.pattern.clone());
+    let place = dt::Place { length, ..test.place.clone() };
+    let half = if options.pairs() { Half::Verify } else { Half::Read };
+    let plan = dt::plan(&one, &place, damaged.pass, half);
     let mut last = (Again::Failed, None);
     for _ in 0..options.retry_limit.max(1) {
         for _ in 0..options.retry_delay * 20 {
@@ -86,8 +101,7 @@ fn read_again(test: &Test<'_>, engine: &mut Engine, damaged: &Damaged) -> (Again
             }
             std::thread::sleep(Duration::from_millis(50));
         }
-        let one = one_record(&plan, damaged.record_offset, damaged.found.len() as u64);
-        let Ok(run) = engine.execute(&one, &mut ()) else { return last };
+        let Ok(run) = engine.execute(&plan, &mut ()) else { return last };
         let caught = engine.caught.take().into_iter().next();
         last = match caught {
             _ if run.faults().next().is_some() => (Again::Failed, None),
@@ -100,7 +114,8 @@ fn read_again(test: &Test<'_>, engine: &mut Engine, damaged: &Damaged) -> (Again
 }
 
 /// Saves what was read at first and what was read then, beside the file, or here for a device.
-fn save(name: &str, damaged: &Damaged, read: Option<&[u8]>) -> Vec<String> {
+fn save(damaged: &Damaged, read: Option<&[u8]>, thread: u32) -> Vec<String> {
+    let name = damaged.name.as_str();
     let path = Path::new(name);
     let base = match path.starts_with("/dev") {
         true => path.file_name().map_or_else(|| name.to_owned(), |name| name.to_string_lossy().into_owned()),
@@ -109,7 +124,7 @@ fn save(name: &str, damaged: &Damaged, read: Option<&[u8]>) -> Vec<String> {
     let number = damaged.number - 1;
     let mut saved = Vec::new();
     for (what, bytes) in [("CORRUPT", Some(damaged.found.as_slice())), ("REREAD", read)] {
-        let name = format!("{base}-{what}{number}-j1t1");
+        let name = format!("{base}-{what}{number}-j1t{thread}");
         if let Some(bytes) = bytes
             && std::fs::write(&name, bytes).is_ok()
         {
@@ -119,22 +134,17 @@ fn save(name: &str, damaged: &Damaged, read: Option<&[u8]>) -> Vec<String> {
     saved
 }
 
-/// Runs the command that was asked for at the first corruption, if the user consented to that.
-fn trigger(test: &Test<'_>, damaged: &Damaged) {
-    let Some(command) = test.options.trigger.as_ref().filter(|_| damaged.number == 1) else { return };
+/// Runs the command that was asked for, if the user consented to that: the name, what happened, the size of a block, the
+/// byte, the block.
+pub fn trigger(options: &Options, what: &str, at: u64) {
+    let Some(command) = &options.trigger else { return };
     if !surroundings::write_consents().iter().any(|name| name == "trigger") {
         println!("The trigger was not run: set FATHOM_WRITE_CONSENT=trigger to allow it.");
         return;
     }
-    let at = damaged.record_offset + damaged.index() as u64;
-    let (block, name) = (test.options.block, test.options.name());
-    let words = [
-        name.to_owned(),
-        "miscompare".to_owned(),
-        block.to_string(),
-        at.to_string(),
-        (at / block).to_string(),
-    ];
+    let (block, name) = (options.block, options.name());
+    let words =
+        [name.to_owned(), what.to_owned(), block.to_string(), at.to_string(), (at / block).to_string()];
     let ended = std::process::Command::new("sh")
         .arg("-c")
         .arg(format!("{command} \"$@\""))

@@ -200,7 +200,7 @@ fn what_cannot_be_done_is_said_with_exit_status_255() {
         ),
         ("of=f", "ERROR: Please say how much to write: limit= or records=.\n"),
         ("if=missing bs=4k", "ERROR: open of missing failed: No such file or directory\n"),
-        ("of=f limit=1m threads=2", "ERROR: Option 'threads=2' is dt's, and fathom dt does not do it: "),
+        ("of=f limit=1m step=4k", "ERROR: Option 'step=4k' is dt's, and fathom dt does not do it: "),
         ("of=nowhere/f limit=1m", "ERROR: "),
     ] {
         let said = dt(&place, words).ends(255);

@@ -6,6 +6,8 @@ mod bonnie;
 mod dd;
 mod disks;
 mod dt;
+mod dt_shapes;
+mod dt_watch;
 mod faults;
 mod fio;
 mod fio_report;

@@ -2,6 +2,7 @@
 
 use super::options::Options;
 use super::report::Report;
+use super::shape::Mode;
 use std::io::{self, Write};
 
 /// One record that was not as it should be, with everything that is known of it.
@@ -15,6 +16,10 @@ pub struct Damaged {
     pub pass: u64,
     /// First byte of the record.
     pub record_offset: u64,
+    /// Number of the record in its pass, from 1.
+    pub record_number: u64,
+    /// In which file.
+    pub name: String,
     /// What should be there.
     pub expected: Vec<u8>,
     /// What was read.
@@ -105,16 +110,15 @@ impl Report<'_> {
 
     /// Writes the report of one corruption.
     pub fn damage(&self, damaged: &Damaged, out: &mut impl Write) -> io::Result<()> {
-        let Options { record, block, .. } = *self.options;
+        let block = self.options.block;
         let at = damaged.record_offset + damaged.index() as u64;
         self.line("", out)?;
         self.line(&format!("ERROR: Error number {} occurred on {}", damaged.number, damaged.when), out)?;
         self.line("", out)?;
-        let first = damaged.record_offset.saturating_sub(self.options.start());
-        let number = first / record + 1;
+        let number = damaged.record_number;
         self.told("Error Number", damaged.number, out)?;
         self.told("Current Pass", damaged.pass, out)?;
-        self.told("File Name", self.options.name(), out)?;
+        self.told("File Name", &damaged.name, out)?;
         self.told("File Inode", format!("{} (0x{:x})", damaged.inode, damaged.inode), out)?;
         self.told("File Size", format!("{} (0x{:x})", damaged.size, damaged.size), out)?;
         self.told("Operation", "miscompare", out)?;
@@ -126,8 +130,16 @@ impl Report<'_> {
             out,
         )?;
         let how = if self.options.random { "random" } else { "sequential" };
-        self.told("I/O Mode", if self.options.writes() { "test" } else { "read" }, out)?;
-        self.told("I/O Type", format!("{how}, forward"), out)?;
+        let mode = match self.options.mode {
+            Mode::Copy => "copy",
+            Mode::Verify => "verify",
+            Mode::Mirror => "mirror",
+            Mode::Test if self.options.writes() => "test",
+            Mode::Test => "read",
+        };
+        self.told("I/O Mode", mode, out)?;
+        let direction = if self.options.shape.reverse { "reverse" } else { "forward" };
+        self.told("I/O Type", format!("{how}, {direction}"), out)?;
         self.told("File Flags", if self.options.direct { "direct" } else { "cached" }, out)?;
         let end = damaged.record_offset + damaged.found.len() as u64;
         self.told("Starting File Offset", format!("{0} (0x{0:x})", damaged.record_offset), out)?;
@@ -233,23 +245,52 @@ impl Report<'_> {
             self.line(&format!("Saved: {name}"), out)?;
         }
         self.line("Command line to re-read the corrupted record:", out)?;
-        let whole = self.options;
-        let mut one = whole.clone();
-        (one.position, one.skip) = (damaged.record_offset, 0);
-        let part = super::Part {
-            bytes_written: damaged.found.len() as u64,
-            records_written: 1,
-            passes: 1,
-            ..super::Part::default()
-        };
-        // The pattern of that pass, not of the first.
-        one.iot_pass = whole.iot_pass.wrapping_add(damaged.pass as u32 - 1);
-        if matches!(whole.pattern, super::Pattern::Words) && whole.unique {
-            let word = super::WORDS[((damaged.pass - 1) % super::WORDS.len() as u64) as usize];
-            one.pattern = super::Pattern::Word(word);
+        self.line(&format!("    # dt {}", self.record_again(damaged)), out)
+    }
+
+    /// The words that read one record again and compare it.
+    fn record_again(&self, damaged: &Damaged) -> String {
+        let (whole, length) = (self.options, damaged.found.len() as u64);
+        let one = self.options.of_record(damaged.record_offset, length, damaged.pass);
+        if whole.pairs() {
+            let direct = if whole.direct { " flags=direct" } else { "" };
+            return format!(
+                "iomode=verify if={} of={} bs={length} dsize={} limit={length} position={} oposition={}{direct}",
+                whole.input.as_deref().unwrap_or_default(),
+                whole.name(),
+                whole.block,
+                one.position,
+                damaged.record_offset
+            );
         }
-        let report = Report { options: &one, around: self.around };
-        self.line(&format!("    # dt {}", report.reread(&part)), out)
+        let part =
+            super::Part { bytes_written: length, records_written: 1, passes: 1, ..super::Part::default() };
+        Report { options: &one, around: self.around }.reread(&part)
+    }
+}
+
+impl Options {
+    /// The test of one record of this one: read and compared with what a pass wrote. `offset` is that of the copy, where
+    /// there is one.
+    pub fn of_record(&self, offset: u64, length: u64, pass: u64) -> Options {
+        let mut one = self.clone();
+        one.position = match self.pairs() {
+            true => offset.saturating_sub(self.second_start()) + self.start(),
+            false => offset,
+        };
+        one.output_position = self.pairs().then_some(offset);
+        (one.skip, one.seek, one.records) = (0, 0, 0);
+        (one.record, one.limit, one.random) = (length, Some(length), false);
+        one.shape = super::Shape { buffer_offset: self.shape.buffer_offset, ..super::Shape::default() };
+        // The pattern of that pass, not of the first.
+        one.iot_pass = self.iot_pass.wrapping_add(pass as u32 - 1);
+        if matches!(self.pattern, super::Pattern::Words) {
+            one.pattern = super::Pattern::Word(super::word_of(self, pass));
+        }
+        if self.mode == Mode::Copy {
+            one.mode = Mode::Verify;
+        }
+        one
     }
 }
 
@@ -271,6 +312,8 @@ mod tests {
             when: "Sat Nov 21 01:35:36 2026".to_owned(),
             pass: 2,
             record_offset: 4096,
+            record_number: 5,
+            name: "f".to_owned(),
             expected: vec![0x39; 1024],
             found: vec![0x39; 1024],
             offset: 4608,

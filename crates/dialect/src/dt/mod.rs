@@ -3,19 +3,30 @@
 //! | module | holds |
 //! |---|---|
 //! | [`options`] | what was typed, and what is refused |
+//! | [`shape`] | sizes, direction, shares, threads |
+//! | [`watch`] | what is said meanwhile: keep-alive, no progress, history |
+//! | [`workload`] | named workloads |
+//! | `meaning` | what options mean together |
 //! | [`number`] | numbers with suffixes and operators |
 //! | [`mod@plan`] | from options to the plans of a pass |
 //! | [`report`] | statistics in both layouts |
 //! | [`damage`] | the report of a corruption |
 
 pub mod damage;
+mod meaning;
 pub mod number;
 pub mod options;
 pub mod plan;
 pub mod report;
+pub mod shape;
+pub mod watch;
+pub mod workload;
 
 pub use damage::{Again, Damaged};
 pub use number::{Numbers, seconds};
 pub use options::{Dispose, Layout, OptionError, Options, Pattern, Stats, help, parse};
-pub use plan::{Place, WORDS, format, pattern_text, plan};
+pub use plan::{Half, Place, WORDS, format, is_constant, pattern_text, plan, word_of};
 pub use report::{Part, Report, Surroundings, Totals};
+pub use shape::{Crew, Increment, Mode, Percent, Records, Shape};
+pub use watch::{MESSAGE, Moment, Remembered, Stuck, Watch, Watchdog, expand, history};
+pub use workload::listed;

@@ -1,6 +1,10 @@
 //! dt's options: what was typed, what it means, and what fathom does not do and says so by name.
 
+use super::meaning::together;
 use super::number::{Numbers, seconds};
+use super::shape::{Crew, Mode, Shape};
+use super::watch::Watch;
+use super::workload;
 use std::io::{self, Write};
 
 /// What becomes of the file.
@@ -72,8 +76,10 @@ pub struct Options {
     pub passes: u64,
     /// Seconds; passes go on until then.
     pub runtime: Option<u64>,
-    /// Records of input, or of output, left out at the start.
+    /// Records of input left out at the start.
     pub skip: u64,
+    /// Records of output left out at the start.
+    pub seek: u64,
     /// Where the first record stands.
     pub position: u64,
     /// What becomes of the file.
@@ -138,6 +144,16 @@ pub struct Options {
     pub trigger: Option<String>,
     /// Whose layout.
     pub layout: Layout,
+    /// What is done with two files.
+    pub mode: Mode,
+    /// `oposition=`: where the copy's first record stands; `None`: where the original's does.
+    pub output_position: Option<u64>,
+    /// Sizes of records, direction, shares.
+    pub shape: Shape,
+    /// Threads and slices.
+    pub crew: Crew,
+    /// What is said meanwhile.
+    pub watch: Watch,
     /// Only what dt prints.
     pub strict: bool,
     /// Every `name=value` as typed.
@@ -155,6 +171,7 @@ impl Default for Options {
             passes: 1,
             runtime: None,
             skip: 0,
+            seek: 0,
             position: 0,
             dispose: Dispose::default(),
             direct: false,
@@ -187,26 +204,14 @@ impl Default for Options {
             retry_limit: 1,
             trigger: None,
             layout: Layout::default(),
+            mode: Mode::default(),
+            output_position: None,
+            shape: Shape::default(),
+            crew: Crew::default(),
+            watch: Watch::default(),
             strict: false,
             typed: Vec::new(),
         }
-    }
-}
-
-impl Options {
-    /// The target's name.
-    pub fn name(&self) -> &str {
-        self.output.as_deref().or(self.input.as_deref()).unwrap_or_default()
-    }
-
-    /// Is it written?
-    pub fn writes(&self) -> bool {
-        self.output.is_some()
-    }
-
-    /// First byte of the first record.
-    pub fn start(&self) -> u64 {
-        self.position.saturating_add(self.skip.saturating_mul(self.record))
     }
 }
 
@@ -241,29 +246,19 @@ pub enum OptionError {
 
 /// Options of dt that are refused, by what they begin with, and why.
 const NOT_DONE: &[(&str, &str)] = &[
-    ("min=", "records have one size; use bs="),
-    ("max=", "records have one size; use bs="),
-    ("incr=", "records have one size; use bs="),
-    ("ibs=", "writes and reads have one size; use bs="),
-    ("obs=", "writes and reads have one size; use bs="),
-    ("align=", "buffers are always page-aligned"),
-    ("ralign=", "random offsets are multiples of bs="),
-    ("rlimit=", "random offsets cover limit="),
-    ("readp=", "use fathom run --mix, or fathom fio with rwmixread"),
-    ("randp=", "use iotype=random or iotype=sequential"),
-    ("rrandp=", "use iotype=random or iotype=sequential"),
-    ("wrandp=", "use iotype=random or iotype=sequential"),
-    ("threads=", "start one fathom dt for each file"),
-    ("procs=", "start one fathom dt for each file"),
-    ("slices=", "give each fathom dt its position= and limit="),
-    ("history", "latencies are in the record: fathom show"),
-    ("hdsize=", "latencies are in the record: fathom show"),
-    ("keepalive", "progress is drawn on a terminal"),
-    ("pkeepalive=", "progress is drawn on a terminal"),
-    ("tkeepalive=", "progress is drawn on a terminal"),
-    ("alarm=", "progress is drawn on a terminal"),
-    ("noprog", "a stalled device is told after 30 seconds"),
-    ("workload=", "type the options of the workload"),
+    ("bs=random", "say min=, max= and incr=variable"),
+    ("limit=random", "say how much"),
+    ("iodir=vary", "start one test for each direction"),
+    ("iotype=vary", "start one test for each type"),
+    ("history_bufs=", "one piece of each record is kept; say how long with hdsize="),
+    ("hbufs=", "one piece of each record is kept; say how long with hdsize="),
+    ("history_bsize=", "one piece of each record is kept; say how long with hdsize="),
+    ("hbsize=", "one piece of each record is kept; say how long with hdsize="),
+    (
+        "fill_pattern=",
+        "a file for readp= is filled with the pattern itself, so that its reads can be compared",
+    ),
+    ("soffset=", "use position="),
     ("dir=", "name one file with of="),
     ("files=", "name one file with of="),
     ("capacity", "use limit="),
@@ -277,10 +272,10 @@ const NOT_DONE: &[(&str, &str)] = &[
 
 /// Flags of enable= and disable= that are refused.
 const NOT_ENABLED: &[(&str, &str)] = &[
-    ("raw", "the read pass follows the whole write pass"),
     ("mmap", "use fathom run"),
     ("poison", "buffers are compared in full"),
     ("prefill", "buffers are compared in full"),
+    ("fill_always", "a file for readp= is filled once"),
     ("force-corruption", "flip bytes of the file with any editor"),
 ];
 
@@ -294,6 +289,7 @@ pub fn parse(words: &[String], page: u64) -> Result<Options, OptionError> {
         }
     }
     let numbers = Numbers { block: options.block, page };
+    let words = workload::expanded(words)?;
     let mut words = words.iter();
     while let Some(word) = words.next() {
         match word.as_str() {
@@ -308,8 +304,16 @@ pub fn parse(words: &[String], page: u64) -> Result<Options, OptionError> {
             },
         }
     }
+    // A copy is made to stay.
+    if options.mode == Mode::Copy && !words_name_a_disposal(&options.typed) {
+        options.dispose = Dispose::Keep;
+    }
     together(&options)?;
     Ok(options)
+}
+
+fn words_name_a_disposal(words: &[String]) -> bool {
+    words.iter().any(|word| word.starts_with("dispose="))
 }
 
 fn layout(year: &str) -> Result<Layout, OptionError> {
@@ -320,7 +324,7 @@ fn layout(year: &str) -> Result<Layout, OptionError> {
     }
 }
 
-fn wrong(name: &str, value: &str, why: &'static str) -> OptionError {
+pub(super) fn wrong(name: &str, value: &str, why: &'static str) -> OptionError {
     OptionError::Value { name: name.to_owned(), value: value.to_owned(), why }
 }
 
@@ -336,23 +340,25 @@ fn option(options: &mut Options, word: &str, numbers: Numbers) -> Result<(), Opt
     let Some((name, value)) = word.split_once('=') else {
         return Err(OptionError::Unknown(word.to_owned()));
     };
+    let taken = options.shape.take(word, (name, value), numbers)?
+        || options.crew.take((name, value), numbers)?
+        || options.watch.take((name, value), numbers)?;
+    if taken {
+        return Ok(());
+    }
     let count = || number(word, value, numbers);
     let time = || seconds(value).ok_or_else(|| wrong(name, value, "a time such as 30s or 1h30m"));
     match name {
         "of" => options.output = Some(value.to_owned()),
         "if" => options.input = Some(value.to_owned()),
-        "bs" if value == "random" => {
-            return Err(OptionError::NotDone { option: word.to_owned(), why: "records have one size" });
-        }
         "bs" => options.record = count()?,
-        "limit" if value == "random" => {
-            return Err(OptionError::NotDone { option: word.to_owned(), why: "say how much" });
-        }
         "limit" => options.limit = Some(count()?),
         "records" | "count" => options.records = count()?,
         "passes" => options.passes = count()?,
         "runtime" => options.runtime = Some(time()?),
-        "skip" | "seek" => options.skip = count()?,
+        "skip" => options.skip = count()?,
+        "seek" => options.seek = count()?,
+        "oposition" => options.output_position = Some(count()?),
         "position" | "offset" => options.position = count()?,
         "dsize" | "lbs" => {}
         "lba" => (options.first_number, options.numbered) = (count()?, true),
@@ -385,14 +391,14 @@ fn choice(options: &mut Options, word: &str, name: &str, value: &str) -> Result<
         ("iotype", "sequential") => options.random = false,
         ("iotype", "random") => options.random = true,
         ("iotype", _) => return Err(wrong(name, value, "sequential or random")),
-        ("iodir", "forward") => {}
-        ("iodir", _) => {
-            return Err(OptionError::NotDone { option: word.to_owned(), why: "use iotype=random" });
-        }
-        ("iomode", "test") => {}
-        ("iomode", _) => {
-            return Err(OptionError::NotDone { option: word.to_owned(), why: "copy with fathom dd" });
-        }
+        ("iodir", "forward") => options.shape.reverse = false,
+        ("iodir", "reverse") => options.shape.reverse = true,
+        ("iodir", _) => return Err(wrong(name, value, "forward or reverse")),
+        ("iomode", "test") => options.mode = Mode::Test,
+        ("iomode", "copy") => options.mode = Mode::Copy,
+        ("iomode", "verify") => options.mode = Mode::Verify,
+        ("iomode", "mirror") => options.mode = Mode::Mirror,
+        ("iomode", _) => return Err(wrong(name, value, "test, copy, verify or mirror")),
         ("stats", "full") => options.stats = Stats::Full,
         ("stats", "brief") => options.stats = Stats::Brief,
         ("stats", "none") => options.stats = Stats::None,
@@ -435,6 +441,11 @@ fn switch(options: &mut Options, word: &str, flag: &str, on: bool) -> Result<(),
         "pstats" => options.pass_statistics = on,
         "stats" => options.stats = if on { Stats::Full } else { Stats::None },
         "direct" => options.direct = on,
+        "raw" | "read_immed" => options.shape.raw = on,
+        "reread" => options.shape.reread = on,
+        "noprog" => options.watch.progress = on,
+        "htiming" | "history_timing" => options.watch.history_times = on,
+        "hdump" | "history_dump" => options.watch.history_dump = on,
         "aio" => options.aios = if on { options.aios.max(8) } else { 1 },
         "diag" | "logdiag" | "job_stats" | "eof" | "debug" => {}
         _ => {
@@ -493,46 +504,24 @@ fn unescaped(text: &str) -> Vec<u8> {
     out
 }
 
-fn together(options: &Options) -> Result<(), OptionError> {
-    let say = |text: &str| Err(OptionError::Together(text.to_owned()));
-    match (&options.output, &options.input) {
-        (None, None) => return say("You must specify an input file (if=) or an output file (of=)."),
-        (Some(_), Some(_)) => return say("Only one of if= and of= may be given (iomode=test)."),
-        _ => {}
-    }
-    if options.record == 0 || options.block == 0 || options.passes == 0 {
-        return say("bs=, dsize= and passes= must be greater than zero.");
-    }
-    if options.record > u64::from(u32::MAX) || options.block > 1 << 20 {
-        return say("A record may have 4 GiB at most (bs=), a block 1 MiB (dsize=).");
-    }
-    if !options.record.is_multiple_of(options.block) {
-        return say("The record size (bs=) must be a multiple of the block size (dsize=).");
-    }
-    if options.writes() && options.limit.is_none() && options.records == 0 {
-        return say("Please say how much to write: limit= or records=.");
-    }
-    if options.tags && options.block < 512 {
-        return say("Block tags need blocks of 512 bytes or more (dsize=).");
-    }
-    if !options.start().is_multiple_of(options.block) {
-        return say("The position (position=) must be a multiple of the block size (dsize=).");
-    }
-    Ok(())
-}
-
 /// `dt help`.
 pub fn help(out: &mut impl Write) -> io::Result<()> {
     out.write_all(
         b"Usage: dt of=FILE|if=FILE [name=value ...] [--layout 2008|26] [--strict]
+       dt iomode=copy|verify|mirror if=FILE of=FILE [name=value ...]
+       dt workloads
        dt --classic [--size SIZE] [DIRECTORY]
 of= writes, then reads and compares; if= reads and compares.
 
-  bs=SIZE limit=SIZE records=N passes=N runtime=TIME skip=N seek=N position=OFFSET
+  bs=SIZE ibs=SIZE obs=SIZE min=SIZE max=SIZE incr=SIZE|variable align=BYTES
+  limit=SIZE records=N passes=N runtime=TIME skip=N seek=N position=OFFSET oposition=OFFSET
   pattern=iot|incr|WORD|TEXT pf=FILE prefix=TEXT dsize=SIZE lba=N iotseed=WORD iotpass=N
-  iotype=sequential|random rseed=N aios=N iops=N
+  iotype=sequential|random iodir=forward|reverse iomode=test|copy|verify|mirror rseed=N ralign=SIZE rlimit=SIZE
+  readp=N randp=N rrandp=N wrandp=N threads=N slices=N slice=N aios=N iops=N workload=NAME
   flags=direct,sync,dsync oflags=trunc dispose=delete|keep|keeponerror
-  enable=lbdata,timestamp,btags,unique,fsync,aio disable=compare,verify,pstats,unique
+  enable=lbdata,timestamp,btags,unique,fsync,aio,raw,reread disable=compare,verify,pstats,unique
+  keepalive=TEXT keepalivet=TIME pkeepalive=TEXT tkeepalive=TEXT noprogt=TIME noprogtt=TIME
+  history=N hdsize=N enable=htiming,hdump
   stats=full|brief|none errors=N maxbad=N dlimit=N retryDC_delay=TIME retryDC_limit=N trigger=cmd:COMMAND
 
 Numbers: 0x16, 010, suffixes w q b k m g t p d, operators + - * x / % ~ << >> & | ^ from right to left.
@@ -573,21 +562,19 @@ mod tests {
             "ERROR: Invalid option 'bogus=1' specified, please use 'help' for valid options."
         );
         for word in [
-            "min=4k",
-            "readp=50",
-            "threads=2",
+            "bs=random",
+            "limit=random",
+            "iodir=vary",
+            "iotype=vary",
+            "align=rotate",
             "workload=dt_acid",
-            "enable=raw",
+            "history_bufs=2",
             "enable=mmap",
-            "keepalive=x",
-            "noprogt=3",
-            "iomode=copy",
+            "enable=fill_always",
             "flags=rsync",
             "trigger=br",
-            "iodir=reverse",
-            "history=5",
-            "slices=2",
-            "incr=variable",
+            "step=4k",
+            "files=3",
         ] {
             let text = parsed(&format!("if=f {word}")).unwrap_err().to_string();
             assert!(text.starts_with(&format!("ERROR: Option '{word}' is dt's")), "{text}");
@@ -600,8 +587,62 @@ mod tests {
             "if=a bs=0",
             "if=a bs=1z",
             "if=a --layout 9",
+            "of=a limit=1m min=8k max=4k",
+            "of=a limit=1m min=8k",
+            "of=a limit=1m incr=100",
+            "of=a records=5 max=64k",
+            "of=a limit=1m readp=101",
+            "if=a readp=50",
+            "if=a enable=raw",
+            "of=a limit=1m iotype=random ibs=4k obs=8k",
+            "of=a limit=1m rrandp=4",
+            "of=a iomode=copy",
+            "if=a of=b iomode=copy randp=5",
+            "if=a of=b iomode=verify threads=2",
+            "of=a limit=1m threads=2 slices=2",
+            "of=a limit=1m slices=2 slice=3",
+            "of=a limit=1m align=4096",
+            "of=a limit=1m workload=nonsense",
         ] {
             assert!(parsed(line).is_err(), "{line}");
         }
+    }
+
+    #[test]
+    fn sizes_of_records_follow_dts_defaults() {
+        let records = |line: &str, writes| parsed(line).unwrap().records_of(writes).words();
+        assert_eq!(
+            records("of=f limit=1m min=4k max=64k incr=variable", true),
+            "min=4096 max=65536 incr=variable"
+        );
+        assert_eq!(records("of=f limit=1m bs=32k min=4k", true), "min=4096 max=32768 incr=512");
+        assert_eq!(records("of=f limit=1m max=2k dsize=1k", false), "min=1024 max=2048 incr=1024");
+        assert_eq!(records("of=f limit=1m ibs=4k obs=8k", false), "bs=4096");
+        assert_eq!(records("of=f limit=1m ibs=4k bs=8k", true), "bs=8192");
+    }
+
+    #[test]
+    fn threads_have_files_and_slices_have_parts() {
+        let crew = |line: &str, length| {
+            let all = parsed(line).unwrap().crew_of(length);
+            let part = |own: &Options| (own.name().to_owned(), own.start(), own.limit, own.crew.thread);
+            all.iter().map(part).collect::<Vec<_>>()
+        };
+        let file = |name: &str| name.to_owned();
+        assert_eq!(
+            crew("of=x limit=1m threads=2", 1 << 20),
+            [(file("x-j1t1"), 0, Some(1 << 20), 1), (file("x-j1t2"), 0, Some(1 << 20), 2)]
+        );
+        assert_eq!(crew("of=x limit=1m", 1 << 20), [(file("x"), 0, Some(1 << 20), 1)]);
+        assert_eq!(crew("if=x threads=2", 512).len(), 2);
+        assert_eq!(
+            crew("of=x limit=10k slices=3 position=4k", 10_240),
+            [
+                (file("x"), 4096, Some(3072), 1),
+                (file("x"), 7168, Some(3072), 2),
+                (file("x"), 10_240, Some(4096), 3)
+            ]
+        );
+        assert_eq!(crew("of=x limit=10k slices=3 slice=2", 10_240), [(file("x"), 3072, Some(3072), 2)]);
     }
 }

@@ -1,7 +1,9 @@
 //! dt's statistics, in the layout of dt 26 and in that of 2008.
 
 use super::options::{Layout, Options, Stats};
-use super::plan::pattern_text;
+use super::plan::{Half, pattern_text};
+use super::shape::{Mode, Percent};
+use super::watch::{Moment, PASS, TOTAL, expand};
 use std::io::{self, Write};
 
 /// What one half of a pass did, or all of them.
@@ -60,12 +62,21 @@ impl Part {
         self.io_ns += other.io_ns;
     }
 
-    fn records(&self) -> u64 {
+    /// Records read and written.
+    pub fn records(&self) -> u64 {
         self.records_read + self.records_written
     }
 
-    fn bytes(&self) -> u64 {
+    /// Bytes read and written.
+    pub fn bytes(&self) -> u64 {
         self.bytes_read + self.bytes_written
+    }
+
+    /// Sum of all service times, the shortest and the longest, ns.
+    pub fn latency_ns(&self) -> (u64, u64, u64) {
+        let mut all = Part { read_ns: self.read_ns, ..Part::default() };
+        all.add(&Part { read_ns: self.write_ns, ..Part::default() });
+        all.read_ns
     }
 }
 
@@ -80,6 +91,10 @@ pub struct Surroundings {
     pub kind: &'static str,
     /// The version of fathom.
     pub version: String,
+    /// The host's name.
+    pub host: String,
+    /// The user's.
+    pub user: String,
 }
 
 /// A time of dt's: `00m36.95s`, with hours where there are any.
@@ -113,8 +128,9 @@ impl Report<'_> {
         self.options.layout == Layout::Old
     }
 
-    fn prefix(&self) -> &'static str {
-        if self.old() { "" } else { "dt (j:1 t:1): " }
+    /// What stands before each line.
+    pub fn prefix(&self) -> String {
+        if self.old() { String::new() } else { format!("dt (j:1 t:{}): ", self.options.crew.thread) }
     }
 
     /// One line with its prefix.
@@ -136,55 +152,57 @@ impl Report<'_> {
         if self.old() {
             return Ok(());
         }
-        self.field("Job Information Reported", "Job 1, Thread 1", out)
+        self.field("Job Information Reported", format!("Job 1, Thread {}", self.options.crew.thread), out)
     }
 
     fn pattern(&self, pass: u64, out: &mut impl Write) -> io::Result<()> {
+        if self.options.pairs() {
+            return Ok(());
+        }
         let name = if self.options.writes() { "Data pattern read/written" } else { "Data pattern read" };
         let off = if self.options.compare { "" } else { " (data compare disabled)" };
         self.field(name, format!("{}{off}", pattern_text(self.options, pass)), out)
     }
 
     /// The statistics of one half of a pass.
-    pub fn pass(&self, part: &Part, writes: bool, pass: u64, out: &mut impl Write) -> io::Result<()> {
-        let (options, half) = (self.options, if writes { "Write" } else { "Read" });
+    pub fn pass(&self, part: &Part, half: Half, pass: u64, out: &mut impl Write) -> io::Result<()> {
+        let (options, title) = (self.options, half.title());
         match options.stats {
             Stats::None | Stats::Brief => return Ok(()),
             Stats::Full if !options.pass_statistics => {
-                let (blocks, mbytes) = (part.bytes() / options.block, part.bytes() as f64 / 1048576.0);
-                let text = format!(
-                    "End of {half} pass {}/{}, {blocks} blocks, {mbytes:.3} Mbytes, {} records, errors {}/{}, elapsed {}",
-                    part.passes,
-                    options.passes,
-                    part.records(),
-                    part.errors,
-                    options.errors,
-                    elapsed(part.elapsed_ns)
-                );
-                return self.line(&text, out);
+                let moment =
+                    Moment { pass: part.clone(), total: part.clone(), mode: half.mode(), ..self.moment() };
+                let message = options.watch.at_pass.as_deref().unwrap_or(PASS);
+                return self.line(&format!("End of {title} {}", expand(message, options, &moment)), out);
             }
             Stats::Full => {}
         }
-        self.head(&format!("{half} Statistics:"), out)?;
+        self.head(&format!("{title} Statistics:"), out)?;
         self.job(out)?;
         if !self.old() {
             self.pattern(pass, out)?;
         }
-        self.amounts(part, out)?;
+        self.amounts(part, Some(half), out)?;
         self.rates(part, out)?;
         self.alone(part, out)?;
         self.times(part, !self.old(), out)
     }
 
-    fn amounts(&self, part: &Part, out: &mut impl Write) -> io::Result<()> {
-        let (record, bytes) = (self.options.record, part.bytes());
-        let kbytes = record as f64 / 1024.0;
-        self.field(
-            "Total records processed",
-            format!("{} @ {record} bytes/record ({kbytes:.3} Kbytes)", part.records()),
-            out,
-        )?;
-        self.field("Total bytes transferred", amount(bytes), out)
+    fn moment(&self) -> Moment<'_> {
+        Moment { host: &self.around.host, user: &self.around.user, ..Moment::default() }
+    }
+
+    /// `half`: whose records; none: those of the whole test.
+    fn amounts(&self, part: &Part, half: Option<Half>, out: &mut impl Write) -> io::Result<()> {
+        let records = |writes| self.options.records_of(writes);
+        let sizes = match half {
+            Some(half) => records(half.writes() || half == Half::Copy).text(),
+            None if !self.options.writes() => records(self.options.mode == Mode::Copy).text(),
+            None if records(true) == records(false) => records(true).text(),
+            None => format!("with ibs={}, obs={}", records(false).most, records(true).most),
+        };
+        self.field("Total records processed", format!("{} {sizes}", part.records()), out)?;
+        self.field("Total bytes transferred", amount(part.bytes()), out)
     }
 
     fn rates(&self, part: &Part, out: &mut impl Write) -> io::Result<()> {
@@ -242,17 +260,9 @@ impl Report<'_> {
         match options.stats {
             Stats::None => return Ok(()),
             Stats::Brief => {
-                let (blocks, mbytes) = (total.bytes() / options.block, total.bytes() as f64 / 1048576.0);
-                let text = format!(
-                    "{} Totals: {blocks} blocks, {mbytes:.3} Mbytes, errors {}/{}, passes {}/{}, elapsed {}",
-                    options.name(),
-                    total.errors,
-                    options.errors,
-                    total.passes,
-                    options.passes,
-                    elapsed(total.elapsed_ns)
-                );
-                self.line(&text, out)?;
+                let moment = Moment { pass: total.clone(), total: total.clone(), ..self.moment() };
+                let message = options.watch.at_end.as_deref().unwrap_or(TOTAL);
+                self.line(&expand(message, options, &moment), out)?;
                 return self.command(out);
             }
             Stats::Full => {}
@@ -269,13 +279,21 @@ impl Report<'_> {
             }
         }
         self.head("Total Statistics:", out)?;
-        let name = if options.writes() { "Output device/file name" } else { "Input device/file name" };
-        self.field(name, format!("{} (device type={})", options.name(), self.around.kind), out)?;
-        let how = match options.random {
-            true => format!("random (rseed=0x{:x})", options.random_seed),
-            false => "sequential (forward)".to_owned(),
-        };
-        self.field("Type of I/O's performed", how, out)?;
+        if !options.writes() || options.mode == Mode::Mirror {
+            let name = options.input.as_deref().unwrap_or_default();
+            self.field("Input device/file name", format!("{name} (device type={})", self.around.kind), out)?;
+        }
+        if let Some(name) = &options.output {
+            self.field("Output device/file name", format!("{name} (device type={})", self.around.kind), out)?;
+        }
+        self.field("Type of I/O's performed", self.kind_of_io(), out)?;
+        if options.random {
+            let align = options.shape.random_align.unwrap_or(options.block);
+            let length = options.limit.unwrap_or(total.bytes());
+            let within = options.shape.random_within.map_or(length, |within| within.min(length));
+            let text = format!("offset={}, ralign={align}, rlimit={within}", options.start());
+            self.field("Random I/O Parameters", text, out)?;
+        }
         self.job(out)?;
         self.pattern(total.passes.max(1), out)?;
         if !self.old() {
@@ -283,12 +301,17 @@ impl Report<'_> {
                 let amount = amount(bytes);
                 format!("{}, {:.3} Gbytes)", amount.trim_end_matches(')'), bytes as f64 / 1073741824.0)
             };
-            self.field("Total records read", total.records_read, out)?;
+            let shares = options.shape.reads.is_some();
+            let share = |records: u64| match shares {
+                true => format!("{records} ({}%)", (records * 100).checked_div(total.records()).unwrap_or(0)),
+                false => records.to_string(),
+            };
+            self.field("Total records read", share(total.records_read), out)?;
             self.field("Total bytes read", giga(total.bytes_read), out)?;
-            self.field("Total records written", total.records_written, out)?;
+            self.field("Total records written", share(total.records_written), out)?;
             self.field("Total bytes written", giga(total.bytes_written), out)?;
         }
-        self.amounts(total, out)?;
+        self.amounts(total, None, out)?;
         self.rates(total, out)?;
         self.alone(total, out)?;
         if !self.old() {
@@ -298,7 +321,8 @@ impl Report<'_> {
         if self.old() {
             return Ok(());
         }
-        if options.writes() {
+        // Where shares decided what was written, no command line reads just that.
+        if options.writes() && options.shape.reads.is_none() {
             self.head("Command line to re-read the data:", out)?;
             self.line(&format!("    # dt {}", self.reread(total)), out)?;
         }
@@ -307,13 +331,10 @@ impl Report<'_> {
     }
 
     fn latencies(&self, total: &Totals, out: &mut impl Write) -> io::Result<()> {
-        let mut all = Part { records_read: 0, ..Part::default() };
-        all.add(&Part { read_ns: total.read_ns, ..Part::default() });
-        all.add(&Part { read_ns: total.write_ns, ..Part::default() });
         for (name, (sum, least, most), count) in [
             ("Average read latency", total.read_ns, total.records_read),
             ("Average write latency", total.write_ns, total.records_written),
-            ("Average total latency", all.read_ns, total.records()),
+            ("Average total latency", total.latency_ns(), total.records()),
         ] {
             if count > 0 && most > 0 {
                 let mean = latency(sum / count);
@@ -330,14 +351,30 @@ impl Report<'_> {
         let each = total.bytes_written.checked_div(passes).unwrap_or(0);
         let records = total.records_written.checked_div(passes).unwrap_or(0);
         let how = if options.random { "random" } else { "sequential" };
+        let direction = if options.shape.reverse { "reverse" } else { "forward" };
+        let drawn = options.random || options.shape.random_writes.is_some() || options.shape.varies();
+        // A walk at random is the same only over the same stretch.
+        let each = if drawn { options.limit.unwrap_or(each) } else { each };
         let mut words = format!(
-            "if={} bs={} dsize={} iotype={how} iodir=forward limit={each} records={records}",
-            options.name(),
-            options.record,
+            "if={} {} dsize={} iotype={how} iodir={direction} limit={each}",
+            options.reads_from(),
+            options.records_of(false).words(),
             options.block
         );
-        if options.random {
+        match (options.records_of(false) == options.records_of(true), drawn) {
+            (true, false) => words += &format!(" records={records}"),
+            (true, true) if options.records > 0 => words += &format!(" records={}", options.records),
+            _ => {}
+        }
+        if let Some(percent) = options.shape.random_writes {
+            words += &format!(" randp={}", percent.value(options.random_seed));
+        }
+        if drawn {
             words += &format!(" rseed=0x{:x}", options.random_seed);
+        }
+        for (name, bytes) in [("ralign", options.shape.random_align), ("rlimit", options.shape.random_within)]
+        {
+            words += &bytes.map_or_else(String::new, |bytes| format!(" {name}={bytes}"));
         }
         if options.start() > 0 {
             words += &format!(" position={}", options.start());
@@ -366,6 +403,29 @@ impl Report<'_> {
             words += " flags=direct";
         }
         words
+    }
+
+    /// Order and direction.
+    fn kind_of_io(&self) -> String {
+        let (shape, seed) = (&self.options.shape, self.options.random_seed);
+        let all = if self.options.random { Percent::Of(100) } else { Percent::Of(0) };
+        if shape.reads.is_some() || shape.random_reads.is_some() || shape.random_writes.is_some() {
+            let reads =
+                shape.reads.map_or_else(String::new, |reads| format!("reads {}%, ", reads.value(seed)));
+            let random = |percent: Option<Percent>| percent.unwrap_or(all).value(seed);
+            let (read, written) = (random(shape.random_reads), random(shape.random_writes));
+            return format!(
+                "percentages ({reads}random {read}% of reads, {written}% of writes, rseed=0x{seed:x})"
+            );
+        }
+        if self.options.random {
+            return format!("random (rseed=0x{seed:x})");
+        }
+        let direction = if shape.reverse { "reverse" } else { "forward" };
+        match shape.increment {
+            Some(super::shape::Increment::Variable) => format!("sequential ({direction}, rseed=0x{seed:x})"),
+            _ => format!("sequential ({direction})"),
+        }
     }
 
     fn command(&self, out: &mut impl Write) -> io::Result<()> {
@@ -412,7 +472,7 @@ mod tests {
     #[test]
     fn the_layout_of_2008_is_the_articles() {
         let line = "of=1G limit=1g bs=1m dispose=keep flags=direct --layout 2008 --strict";
-        let text = told(line, |report, out| report.pass(&article(), true, 1, out));
+        let text = told(line, |report, out| report.pass(&article(), Half::Write, 1, out));
         let expected = "
 Write Statistics:
      Total records processed: 1024 @ 1048576 bytes/record (1024.000 Kbytes)
@@ -446,7 +506,7 @@ Write Statistics:
             ..Part::default()
         };
         let line = "of=1G limit=64m bs=1m dispose=keep flags=direct --strict";
-        let text = told(line, |report, out| report.pass(&part, true, 1, out));
+        let text = told(line, |report, out| report.pass(&part, Half::Write, 1, out));
         for line in [
             "dt (j:1 t:1): \ndt (j:1 t:1): Write Statistics:\ndt (j:1 t:1):       Job Information Reported: Job 1, Thread 1\n",
             "dt (j:1 t:1):      Data pattern read/written: 0x39c39c39\n",
@@ -469,6 +529,46 @@ Write Statistics:
             )
         });
         assert!(text.starts_with("dt (j:1 t:1): 1G Totals: 131072 blocks, 64.000 Mbytes, errors 0/1, passes 1/1, elapsed 00m00.09s\ndt (j:1 t:1): Command Line:\n"), "{text}");
+    }
+
+    #[test]
+    fn shapes_are_named_as_dt_names_them() {
+        let part = |reads, writes| Part {
+            records_read: reads,
+            records_written: writes,
+            bytes_written: 1 << 20,
+            passes: 1,
+            ..Part::default()
+        };
+        let total = |line: &str, part: Part| {
+            told(&format!("of=f limit=64m {line}"), |report, out| report.total(&part, out))
+        };
+        let text = total("min=4096 max=65536 incr=variable rseed=0x2a", part(1844, 1844));
+        for line in [
+            "dt (j:1 t:1):        Total records processed: 3688 with min=4096, max=65536, incr=variable\n",
+            "dt (j:1 t:1):        Type of I/O's performed: sequential (forward, rseed=0x2a)\n",
+            "    # dt if=f min=4096 max=65536 incr=variable dsize=512 iotype=sequential iodir=forward limit=67108864 rseed=0x2a pattern=0x39c39c39\n",
+        ] {
+            assert!(text.contains(line), "{line}\n{text}");
+        }
+        let text = total("bs=4k readp=70 randp=100 disable=verify", part(473, 212));
+        assert!(text.contains("          Total records read: 473 (69%)\n"), "{text}");
+        assert!(!text.contains("re-read"), "{text}");
+        let text = total("bs=4k iotype=random", part(8, 8));
+        for line in [
+            "       Type of I/O's performed: random (rseed=0x2a)\n",
+            "         Random I/O Parameters: offset=0, ralign=512, rlimit=67108864\n",
+        ] {
+            assert!(text.contains(line), "{line}\n{text}");
+        }
+        let text = total("obs=8k ibs=4k iodir=reverse", part(16, 8));
+        for line in [
+            "       Type of I/O's performed: sequential (reverse)\n",
+            "       Total records processed: 24 with ibs=4096, obs=8192\n",
+            "    # dt if=f bs=4096 dsize=512 iotype=sequential iodir=reverse limit=1048576 pattern=0x39c39c39\n",
+        ] {
+            assert!(text.contains(line), "{line}\n{text}");
+        }
     }
 
     #[test]

@@ -139,6 +139,7 @@ fn blocks(job: &Job, ground: &Ground) -> Result<Blocks, Trouble> {
             no_wait: job.engine.no_wait,
             huge_pages: job.place.huge_pages,
             no_overlap: job.pace.no_overlap,
+            buffer_offset: 0,
         },
         shared: None,
     })

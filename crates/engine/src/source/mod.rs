@@ -1,6 +1,7 @@
 //! Which operation comes next: builds the source of one worker from what the plan says.
 
 mod apart;
+mod course;
 mod generators;
 mod map;
 mod mixed;
@@ -19,7 +20,7 @@ mod verify;
 use fathom_drive::Source;
 use fathom_record::{CELLS, ExecuteError};
 use fathom_spec::{
-    Blocks, Generator, Mix, Pattern, Sizes, Space, Stop, Stream, SyncKind, TargetId, Verb, Verify,
+    Blocks, Generator, Mix, Pattern, Sizes, Space, Stop, Stream, SyncKind, TargetId, Then, Verb, Verify,
 };
 pub use place::Geometry;
 pub use series::Series;
@@ -70,9 +71,18 @@ impl Common {
     }
 }
 
+/// Does a course of one verb lead to operations of the other?
+fn leads_to_the_other(blocks: &Blocks) -> bool {
+    match &blocks.pattern {
+        Pattern::Course(course) => matches!(course.then, Then::ReadAgain | Then::WriteSecond(_)),
+        _ => false,
+    }
+}
+
 /// The verbs of a stream in the order of its cells.
 pub fn verbs(blocks: &Blocks) -> Vec<Verb> {
     let mut verbs = match (&blocks.mix, &blocks.sizes) {
+        (Mix::Only(_), _) if leads_to_the_other(blocks) => vec![Verb::Read, Verb::Write],
         (Mix::Only(verb), _) => vec![*verb],
         (Mix::ByCompleted { commits: true, .. }, _) => vec![Verb::Read, Verb::Commit],
         (Mix::TrimWrite, _) => vec![Verb::Trim, Verb::Write],
@@ -125,6 +135,10 @@ pub fn build(
     seed: u64,
     verbs: &[Verb],
 ) -> Result<Box<dyn Source>, ExecuteError> {
+    if let Pattern::Course(course) = &blocks.pattern {
+        let seed = seed ^ (u64::from(worker) + 1).wrapping_mul(0xD6E8_FEB8_6659_FD93);
+        return Ok(Box::new(course::Walk::new(course, blocks, geometry, verbs, seed)?));
+    }
     let plain = match &geometry.space {
         Space::Picked { over, by } if over.len() > 1 => {
             picked(blocks, geometry, by, stop, (worker, workers), seed, verbs)?
@@ -249,6 +263,10 @@ pub fn verified(
     stop: &Stop,
     among: &Arc<AtomicU32>,
 ) -> Result<Box<dyn Source>, ExecuteError> {
+    // A course says itself which of its operations are checked.
+    if matches!(blocks.pattern, Pattern::Course(_)) {
+        return make();
+    }
     let read_cell = verbs.iter().position(|verb| *verb == Verb::Read).unwrap_or(0) as u8;
     if plan.only || !writes(&blocks.mix) {
         return Ok(Box::new(verify::Checking::new(make()?, read_cell)));

@@ -109,7 +109,9 @@ impl Order {
                     next: first(Begin::First, grid, worker, workers, seed),
                 }
             }
-            Pattern::Trace(_) => return Err(refuse("recorded order of blocks")),
+            Pattern::Trace(_) | Pattern::Course(_) => {
+                return Err(refuse("order of blocks that belongs to no operation"));
+            }
         })
     }
 

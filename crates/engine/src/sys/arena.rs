@@ -9,6 +9,10 @@ use std::ffi::c_void;
 pub struct Arena {
     base: *mut u8,
     stride: usize,
+    /// Bytes from one buffer to the next.
+    pitch: usize,
+    /// Bytes of the mapping before the first buffer.
+    offset: usize,
     count: usize,
     mapped: usize,
     huge: bool,
@@ -23,19 +27,25 @@ unsafe impl Send for Arena {}
 impl Arena {
     /// Maps buffers of at least `size` bytes for so many tags. The pages are touched only when used.
     pub fn new(count: usize, size: usize) -> std::io::Result<Self> {
-        Self::map(count, size, false)
+        Self::map(count, size, false, 0)
     }
 
     /// The same in huge pages of 2 MiB where the system holds free ones, else in ordinary pages.
     pub fn huge(count: usize, size: usize) -> std::io::Result<Self> {
-        Self::map(count, size, true).or_else(|_| Self::new(count, size))
+        Self::map(count, size, true, 0).or_else(|_| Self::new(count, size))
     }
 
-    fn map(count: usize, size: usize, huge: bool) -> std::io::Result<Self> {
+    /// The same, each buffer so many bytes behind the start of a page: for whoever tests what that does.
+    pub fn beside(count: usize, size: usize, offset: usize) -> std::io::Result<Self> {
+        Self::map(count, size, false, offset)
+    }
+
+    fn map(count: usize, size: usize, huge: bool, offset: usize) -> std::io::Result<Self> {
         let (stride, count) = (size.next_multiple_of(4096).max(4096), count.max(1));
+        let pitch = stride + offset.next_multiple_of(4096);
         let (mapped, more) = match huge {
-            true => ((stride * count).next_multiple_of(HUGE), MapFlags::HUGETLB | MapFlags::HUGE_2MB),
-            false => (stride * count, MapFlags::empty()),
+            true => ((pitch * count).next_multiple_of(HUGE), MapFlags::HUGETLB | MapFlags::HUGE_2MB),
+            false => (pitch * count, MapFlags::empty()),
         };
         // SAFETY: an anonymous mapping at an address of the kernel's choice overlaps nothing.
         let base = unsafe {
@@ -46,7 +56,9 @@ impl Arena {
                 MapFlags::PRIVATE | more,
             )?
         };
-        Ok(Arena { base: base.cast(), stride, count, mapped, huge })
+        // The first buffer begins inside its own room: `pitch` holds the stride and the offset before it.
+        let base = base.cast::<u8>().wrapping_add(offset);
+        Ok(Arena { base, stride, pitch, offset, count, mapped, huge })
     }
 
     /// Does it lie in huge pages?
@@ -58,7 +70,7 @@ impl Arena {
     #[inline(always)]
     pub fn pointer(&self, tag: u32) -> *mut u8 {
         assert!((tag as usize) < self.count, "a tag of this arena");
-        self.base.wrapping_add(tag as usize * self.stride)
+        self.base.wrapping_add(tag as usize * self.pitch)
     }
 
     /// First byte of all.
@@ -76,16 +88,16 @@ impl Arena {
         self.count
     }
 
-    /// Bytes of all.
+    /// Bytes from the first buffer's start to the last one's end.
     pub fn length(&self) -> usize {
-        self.stride * self.count
+        self.pitch * (self.count - 1) + self.stride
     }
 }
 
 impl Drop for Arena {
     fn drop(&mut self) {
         // SAFETY: exactly the mapping that `new` made; queues end their I/O before they drop their arena.
-        let _ = unsafe { munmap(self.base.cast::<c_void>(), self.mapped) };
+        let _ = unsafe { munmap(self.base.wrapping_sub(self.offset).cast::<c_void>(), self.mapped) };
     }
 }
 
@@ -94,6 +106,7 @@ impl Drop for Arena {
 pub struct ArenaView {
     base: *mut u8,
     stride: usize,
+    pitch: usize,
     count: usize,
 }
 
@@ -103,7 +116,7 @@ unsafe impl Send for ArenaView {}
 impl ArenaView {
     /// A view of an arena; the queue that owns the arena lives as long as the worker that owns the view.
     pub fn of(arena: &Arena) -> Self {
-        ArenaView { base: arena.base, stride: arena.stride, count: arena.count }
+        ArenaView { base: arena.base, stride: arena.stride, pitch: arena.pitch, count: arena.count }
     }
 
     /// The first `length` bytes of a tag's buffer.
@@ -111,13 +124,27 @@ impl ArenaView {
         assert!((tag as usize) < self.count && length <= self.stride, "a tag of this arena");
         // SAFETY: inside the mapping by the assertion; the tag is not with the kernel while its content is made
         // or checked (the worker pushes it afterwards, or has just had it back), and `&mut self` excludes a second view.
-        unsafe { std::slice::from_raw_parts_mut(self.base.add(tag as usize * self.stride), length) }
+        unsafe { std::slice::from_raw_parts_mut(self.base.add(tag as usize * self.pitch), length) }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn buffers_beside_pages_do_not_meet() {
+        for offset in [0usize, 1, 3, 512, 4095, 5000] {
+            let arena = Arena::beside(3, 5000, offset).unwrap();
+            let mut view = ArenaView::of(&arena);
+            for tag in 0..3 {
+                assert_eq!(arena.pointer(tag) as usize % 4096, offset % 4096);
+                view.bytes(tag, 8192).fill(tag as u8 + 1);
+            }
+            assert!((0..3).all(|tag| view.bytes(tag, 8192).iter().all(|byte| *byte == tag as u8 + 1)));
+            assert_eq!(arena.length(), arena.pointer(2) as usize - arena.base() as usize + arena.stride());
+        }
+    }
 
     #[test]
     fn huge_pages_are_taken_where_there_are_free_ones_and_ordinary_ones_elsewhere() {

@@ -1,0 +1,288 @@
+//! One test: its passes, what it says of them, and what it remembers.
+
+use super::job::Outcome;
+use super::live::Live;
+use super::{around, count, damage};
+use crate::surroundings::{self, Interrupt};
+use crate::watch::Progress;
+use anyhow::{Result, anyhow, bail};
+use fathom_dialect::dt::{self, Dispose, Half, Options, Part, Pattern, Place, Remembered, Report};
+use fathom_engine::{Engine, History};
+use fathom_host::{Roots, TargetKind};
+use fathom_record::{Execute, Happening, Run};
+use fathom_spec::Verb;
+use std::io::Write;
+
+/// One test under way.
+pub struct Test<'a> {
+    /// As it was asked for.
+    pub options: &'a Options,
+    /// What is known of the target.
+    pub place: Place,
+    /// Says what there is to be said.
+    pub report: Report<'a>,
+    /// All of it so far.
+    pub total: Part,
+    /// Has the user had enough?
+    pub interrupt: &'a Interrupt,
+    progress: &'a Progress,
+    runs: Vec<Run>,
+    /// The last operations, the oldest first.
+    past: Vec<Remembered>,
+    /// The file is shorter than the data, or not there.
+    short: bool,
+    /// Something else than a comparison failed.
+    failed: bool,
+}
+
+impl<'a> Test<'a> {
+    /// Runs it to its end.
+    pub fn run(
+        options: &'a Options,
+        roots: &Roots,
+        engine: &mut Engine,
+        (interrupt, progress): (&'a Interrupt, &'a Progress),
+    ) -> Result<Outcome> {
+        let length = around::length(options, roots)?;
+        let target = around::target(options.name(), options.changes(), roots)?;
+        let around = around::surroundings(options, roots, &target);
+        let is_file = target.kind == TargetKind::RegularFile;
+        engine.history = History::of(options.watch.history as usize, options.watch.history_bytes as usize);
+        let mut test = Test {
+            options,
+            place: place(options, &target, length)?,
+            report: Report { options, around: &around },
+            total: Part { started: surroundings::ctime(), ..Part::default() },
+            interrupt,
+            progress,
+            runs: Vec::new(),
+            past: Vec::new(),
+            short: is_file && target.size < options.start().saturating_add(length),
+            failed: false,
+        };
+        let outcome = test.passes(engine);
+        progress.clear();
+        outcome?;
+        test.total.ended = surroundings::ctime();
+        if options.watch.history_dump {
+            test.dump_history()?;
+        }
+        let mut out = std::io::stdout().lock();
+        test.report.total(&test.total, &mut out)?;
+        out.flush()?;
+        drop(out);
+        let good = !test.failed && test.total.errors == 0 && !interrupt.raised();
+        let made = options.changes() && !target.existed && is_file;
+        let removes = match options.dispose {
+            Dispose::Delete => true,
+            Dispose::Keep => false,
+            Dispose::KeepOnError => good,
+        };
+        if made && removes {
+            std::fs::remove_file(options.name())?;
+        }
+        Ok(Outcome { runs: test.runs, good })
+    }
+
+    /// All passes, until the errors, the time or the user end them.
+    fn passes(&mut self, engine: &mut Engine) -> Result<()> {
+        let clock = fathom_drive::Clock::start();
+        let options = self.options;
+        let mut pass = 0;
+        loop {
+            pass += 1;
+            if options.shape.reads.is_some() && pass == 1 && self.short {
+                self.half(engine, pass, Half::Fill)?;
+                self.place.known = !self.failed;
+            } else if pass > 1 {
+                self.place.known &= dt::is_constant(options);
+            }
+            for half in Half::of(options) {
+                if !self.ended() {
+                    self.half(engine, pass, half)?;
+                }
+            }
+            if !self.ended() {
+                self.total.passes = pass;
+            }
+            let more = match options.runtime {
+                Some(seconds) => clock.now() < seconds.saturating_mul(1_000_000_000),
+                None => pass < options.passes,
+            };
+            if !more || self.ended() {
+                return Ok(());
+            }
+        }
+    }
+
+    fn ended(&self) -> bool {
+        let errors = self.options.errors > 0 && self.total.errors >= self.options.errors;
+        self.failed || errors || self.interrupt.raised()
+    }
+
+    /// Makes the file where it is not there yet: its number stands in tags.
+    fn make(&mut self, engine: &mut Engine) {
+        if self.place.inode != 0 {
+            return;
+        }
+        let name = self.options.name();
+        let made = std::fs::OpenOptions::new().create(true).truncate(false).write(true).open(name);
+        let about = made.and_then(|file| file.metadata());
+        self.place.inode = about.map(|about| std::os::unix::fs::MetadataExt::ino(&about)).unwrap_or(0);
+        engine.permits.add_consent(name);
+    }
+
+    /// One half of a pass: writes, or reads and compares, or both.
+    fn half(&mut self, engine: &mut Engine, pass: u64, half: Half) -> Result<()> {
+        let options = self.options;
+        if half.writes() || half == Half::Copy {
+            self.make(engine);
+        }
+        let plan = dt::plan(options, &self.place, pass, half);
+        let mut part = Part { started: surroundings::ctime(), ..Part::default() };
+        let began_ns = surroundings::nanoseconds();
+        let mut live = Live::new((self.interrupt, self.progress), &self.report, half, self.place.length);
+        live.before = (self.total.clone(), pass);
+        let mut run = engine.execute(&plan, &mut live).map_err(|error| anyhow!("{error}"))?;
+        run.name = half.mode().to_owned();
+        part.ended = surroundings::ctime();
+        count(&run, &mut part);
+        self.remember(engine, began_ns);
+        if half == Half::Fill {
+            self.faults(&run)?;
+            self.runs.push(Run { name: "fill".to_owned(), ..run });
+            return Ok(());
+        }
+        self.total.add(&part);
+        let caught = engine.caught.take();
+        let wrong =
+            run.events.iter().filter(|event| matches!(event.what, Happening::Mismatch { .. })).count();
+        let before = self.total.errors;
+        if !caught.is_empty() {
+            self.progress.clear();
+            damage::tell(self, engine, pass, caught)?;
+        }
+        // Only the first ones are kept with their bytes; all of them count.
+        let all = self.total.errors.max(before + wrong as u64);
+        self.total.errors = if options.errors > 0 { all.min(options.errors) } else { all };
+        self.faults(&run)?;
+        self.runs.push(run);
+        if self.total.errors > before {
+            self.dump_history()?;
+        }
+        let last = Half::of(options).last() == Some(&half);
+        (part.errors, part.passes) = (self.total.errors, if last { pass } else { pass - 1 });
+        self.tell(&part, (pass, half))
+    }
+
+    /// What is said at the end of a half.
+    fn tell(&mut self, part: &Part, (pass, half): (u64, Half)) -> Result<()> {
+        let options = self.options;
+        let mut out = std::io::stdout().lock();
+        if let (Some(message), None) = (&options.watch.message, options.watch.every) {
+            let around = self.report.around;
+            let moment = dt::Moment {
+                pass: part.clone(),
+                total: self.total.clone(),
+                mode: half.mode(),
+                host: &around.host,
+                user: &around.user,
+            };
+            self.report.line(&dt::expand(message, options, &moment), &mut out)?;
+        }
+        let only_reads = Half::of(options).iter().all(|half| matches!(half, Half::Read | Half::Verify));
+        if !only_reads || options.passes > 1 || options.runtime.is_some() {
+            self.report.pass(part, half, pass, &mut out)?;
+        }
+        out.flush()?;
+        Ok(())
+    }
+
+    /// I/O that failed is told and ends the test.
+    fn faults(&mut self, run: &Run) -> Result<()> {
+        for event in run.faults() {
+            let Happening::Fault { verb, offset, errno, moved, times, target, .. } = &event.what else {
+                continue;
+            };
+            self.failed = true;
+            self.total.errors += 1;
+            let verb = if *verb == Verb::Read { "read" } else { "write" };
+            let why = match errno {
+                0 => format!("only {moved} were moved"),
+                errno => std::io::Error::from_raw_os_error(*errno).to_string(),
+            };
+            let mut out = std::io::stdout().lock();
+            let head =
+                format!("ERROR: Error number {} occurred on {}", self.total.errors, surroundings::ctime());
+            self.report.line(&head, &mut out)?;
+            self.report.line(
+                &format!("{target}: {verb} failed at offset {}: {why} ({times} times)", offset.0),
+                &mut out,
+            )?;
+        }
+        Ok(())
+    }
+
+    /// Takes what the engine remembers of a run that began at this time.
+    fn remember(&mut self, engine: &Engine, began_ns: u64) {
+        let options = self.options;
+        for past in engine.history.take() {
+            let reads = past.verb == Verb::Read;
+            let record = options.records_of(!reads).most.max(1);
+            let counted = past.offset.saturating_sub(options.start()) / record + 1;
+            self.past.push(Remembered {
+                at_ns: began_ns + past.at_ns,
+                reads,
+                record: if past.number > 0 { past.number } else { counted },
+                offset: past.offset,
+                length: past.length.into(),
+                head: past.head,
+            });
+        }
+        let surplus = self.past.len().saturating_sub(options.watch.history as usize);
+        self.past.drain(..surplus);
+    }
+
+    /// Tells the last operations, if they are kept.
+    fn dump_history(&self) -> Result<()> {
+        if self.options.watch.history == 0 {
+            return Ok(());
+        }
+        let mut out = std::io::stdout().lock();
+        self.report.line("", &mut out)?;
+        for line in dt::history(self.options, &self.past) {
+            self.report.line(&line, &mut out)?;
+        }
+        out.flush()?;
+        Ok(())
+    }
+}
+
+/// What blocks say of the place.
+fn place(options: &Options, target: &around::Target, length: u64) -> Result<Place> {
+    let pattern = match &options.pattern {
+        Pattern::File(name) => {
+            let bytes =
+                std::fs::read(name).map_err(|error| anyhow!("cannot read pattern file {name}: {error}"))?;
+            if bytes.is_empty() {
+                bail!("pattern file {name} is empty");
+            }
+            bytes
+        }
+        _ => Vec::new(),
+    };
+    let host = around::host();
+    let prefix = options.prefix.as_deref();
+    let prefix = prefix.map(|prefix| around::prefix(prefix, options.name(), &host, options.crew.thread));
+    Ok(Place {
+        length,
+        file: target.kind == TargetKind::RegularFile,
+        inode: target.inode,
+        host,
+        process: std::process::id(),
+        now: surroundings::seconds(),
+        prefix: prefix.unwrap_or_default(),
+        pattern,
+        known: false,
+    })
+}
