@@ -49,9 +49,9 @@ pub enum Then {
     /// Each write, once it is done, to a read of the same bytes.
     ReadAgain,
     /// Each read to a write of the same bytes to the space's second target; at one outstanding I/O and with
-    /// [`Content::Kept`](crate::Content::Kept). The region's first byte lies at this byte of it.
+    /// `Content::Kept`. The region's first byte lies at this byte of it.
     WriteSecond(Bytes),
-    /// Each read to a read of the space's second target, with [`Content::Alike`](crate::Content::Alike). The region's
+    /// Each read to a read of the space's second target, with `Content::Alike`. The region's
     /// first byte lies at this byte of it.
     ReadSecond(Bytes),
 }
