@@ -270,7 +270,10 @@ fn clones_share_named_files_and_have_made_up_ones_of_their_own() {
 
 #[test]
 fn serial_engines_are_other_work() {
-    assert_eq!(stream("ioengine=cpuio\ncpuload=50\nruntime=1").work, Work::Compute { share: 0.5 });
+    assert_eq!(
+        stream("ioengine=cpuio\ncpuload=50\nruntime=1").work,
+        Work::Compute { share: 0.5, chunk: Nanos::from_millis(50), sorts: false }
+    );
     let made = stream("ioengine=filecreate\nnrfiles=5\nfilesize=4k").work;
     let Work::Files(files) = made else { panic!("{made:?}") };
     assert_eq!((files.verbs, files.count, files.size), (vec![Verb::Create], 5, Bytes(0)));

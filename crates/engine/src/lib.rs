@@ -11,9 +11,10 @@
 //! | `simulated` | runs a plan on simulated devices |
 //! | `source` | which operation comes next |
 //! | `manners` | what workers do besides: think, sync at the end, keep in step |
-//! | `queues`, `sys`, `null` | how it is asked of the kernel |
+//! | `queues`, `sys`, `null`, `space` | how it is asked of the kernel |
+//! | `standing` | what a worker is to the system: priorities, user, locked memory |
 //! | `content`, `verifying` | what bytes are written, and whether they are what is read |
-//! | `tasks` | what is done one act at a time: files, CPU time |
+//! | `tasks` | what is done one act at a time: files, CPU time, commands |
 //! | [`logs`] | a line for each operation |
 
 pub mod caught;
@@ -30,6 +31,8 @@ mod open;
 mod queues;
 mod simulated;
 mod source;
+mod space;
+mod standing;
 mod sys;
 mod tasks;
 mod verifying;

@@ -5,10 +5,12 @@ use crate::content::{Checks, Filling};
 use crate::execute::WorkerMaker;
 use crate::files::OpenTarget;
 use crate::null::NullQueue;
+use crate::space::{Change, SpaceQueue};
 use crate::sys::arena::{Arena, ArenaView};
 use crate::sys::io_uring::{UringQueue, Wishes};
 use crate::sys::libaio::AioQueue;
 use crate::sys::mmap::MmapQueue;
+use crate::sys::pool::PoolQueue;
 use crate::sys::psync::PsyncQueue;
 use fathom_drive::{Perform, Seat};
 use fathom_record::ExecuteError;
@@ -49,6 +51,12 @@ pub(crate) fn build(
         QueueKind::Psync => &[QueueKind::Psync],
         QueueKind::Vectored => &[QueueKind::Vectored],
         QueueKind::Mmap => &[QueueKind::Mmap],
+        QueueKind::Threads => &[QueueKind::Threads],
+        QueueKind::Allocate | QueueKind::Truncate => {
+            let change = if wanted.kind == QueueKind::Allocate { Change::Allocate } else { Change::Truncate };
+            seat.queue(name(wanted.kind).to_owned());
+            return Ok(maker.on(SpaceQueue::new(targets, seat.clock, change, wanted.sync), None));
+        }
         QueueKind::Null | QueueKind::Sim => {
             return Err(ExecuteError::Plan {
                 what: format!("the engine has no {:?} queue for files", wanted.kind),
@@ -114,6 +122,12 @@ fn attempt(
             seat.queue(format!("mmap{pages}"));
             take().on(queue, filling())
         }
+        QueueKind::Threads => {
+            let calls = PsyncQueue::new(targets.clone(), arena, clock, syncs.0, syncs.1, None);
+            let pool = PoolQueue::new(calls, clock, wanted.depth)?;
+            seat.queue(format!("psync on {} threads{pages}", wanted.depth));
+            take().on(pool, filling())
+        }
         kind => {
             let vectored = kind == QueueKind::Vectored;
             let flags = |options: QueueOptions| {
@@ -135,6 +149,9 @@ fn name(kind: QueueKind) -> &'static str {
         QueueKind::Psync => "psync",
         QueueKind::Vectored => "vectored",
         QueueKind::Mmap => "mmap",
+        QueueKind::Threads => "psync on threads",
+        QueueKind::Allocate => "fallocate",
+        QueueKind::Truncate => "ftruncate",
         QueueKind::Null => "null",
         QueueKind::Sim => "sim",
     }

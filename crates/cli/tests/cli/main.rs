@@ -9,6 +9,7 @@ mod dt;
 mod faults;
 mod fio;
 mod fio_report;
+mod fio_terms;
 mod guard;
 mod input;
 mod iozone;

@@ -5,6 +5,7 @@ use super::job::*;
 use super::numbers;
 use super::pattern;
 use super::place::Trouble;
+use super::terms::terms;
 use super::values::Value;
 use fathom_spec::{Nanos, Verb};
 
@@ -29,6 +30,7 @@ pub fn meant(typed: &Typed) -> Result<Job, Trouble> {
         place: conditions(&look)?,
         thread: look.switch("thread", false),
         report: reporting(&look)?,
+        terms: terms(&look)?,
         engine,
         direction,
     })
@@ -61,12 +63,19 @@ pub const ENGINES: &[(&str, &str)] = &[
     ("pvsync2", "preadv2 and pwritev2, one at a time"),
     ("libaio", "the kernel's asynchronous I/O"),
     ("io_uring", "io_uring"),
+    ("posixaio", "pread and pwrite on threads, as many as `iodepth`"),
     ("mmap", "loads and stores on a mapping"),
     ("null", "nothing is done"),
     ("cpuio", "CPU time"),
+    ("falloc", "space is reserved (reads: behind the end too) and given back (trims)"),
+    ("ftruncate", "a write sets the file's size to its offset"),
     ("filecreate", "files are made"),
     ("filestat", "files are looked at"),
     ("filedelete", "files are removed"),
+    ("dircreate", "directories are made"),
+    ("dirstat", "directories are looked at"),
+    ("dirdelete", "directories are removed"),
+    ("exec", "a program is run, with `--allow-exec` only"),
 ];
 
 fn engine(look: &Look) -> Result<Engine, Trouble> {
@@ -75,15 +84,33 @@ fn engine(look: &Look) -> Result<Engine, Trouble> {
         return Err(look.wrong("ioengine", "engines are not loaded from files", "name one of the table"));
     }
     if !ENGINES.iter().any(|(works, _)| *works == name) {
-        let hint = "these work: sync psync vsync pvsync pvsync2 libaio io_uring mmap null cpuio filecreate filestat filedelete";
-        return Err(look.wrong("ioengine", &format!("there is no {name} here"), hint));
+        let works: Vec<&str> = ENGINES.iter().map(|(name, _)| *name).collect();
+        let hint = format!("these work: {}", works.join(" "));
+        return Err(look.wrong("ioengine", &format!("there is no {name} here"), &hint));
     }
     let cpu_percent = look.integer("cpuload").unwrap_or(0);
     if name == "cpuio" && cpu_percent == 0 {
         return Err(look.wrong("cpuload", "cpuio needs it", "say cpuload=50"));
     }
+    let command = Program {
+        program: look.text("program").unwrap_or_default().to_owned(),
+        arguments: look.text("arguments").unwrap_or_default().to_owned(),
+        grace: Nanos::from_seconds(look.count("grace_time").unwrap_or(1)),
+        redirected: look.switch("std_redirect", true),
+    };
+    if name == "exec" && command.program.is_empty() {
+        return Err(look.wrong("program", "exec needs it", "say program=/bin/sleep"));
+    }
+    let offload = look.word("io_submit_mode", "inline").0 == "offload" && !matches!(name, "null" | "mmap");
+    if offload && (name.starts_with("file") || name.starts_with("dir") || name == "cpuio") {
+        return Err(look.wrong("io_submit_mode", &format!("{name} submits nothing"), "leave it out"));
+    }
     Ok(Engine {
         name,
+        cpu_chunk: Nanos(look.count("cpuchunks").unwrap_or(50_000).saturating_mul(1000)),
+        cpu_sorts: look.word("cpumode", "noop").0 == "qsort",
+        offload,
+        command: (name == "exec").then_some(command),
         poll: look.switch("hipri", false),
         submit_poll: look.switch("sqthread_poll", false),
         no_wait: look.switch("nowait", false),
@@ -109,6 +136,8 @@ fn files(look: &Look) -> Result<Files, Trouble> {
         overwrite: look.switch("overwrite", false),
         pre_read: look.switch("pre_read", false),
         unlink: look.switch("unlink", false),
+        create_on_open: look.switch("create_on_open", false),
+        below: look.text("opendir").filter(|text| !text.is_empty()).map(str::to_owned),
     })
 }
 
@@ -294,10 +323,6 @@ fn weights(part: &str, look: &Look) -> Result<Vec<(u64, u8)>, String> {
 }
 
 fn pacing(look: &Look) -> Result<Pacing, Trouble> {
-    if look.word("io_submit_mode", "inline").0 == "offload" {
-        let hint = "leave it out: the engine that works also submits";
-        return Err(look.wrong("io_submit_mode", "no other threads submit", hint));
-    }
     if look.word("thinktime_blocks_type", "complete").0 == "issue" {
         return Err(look.wrong("thinktime_blocks_type", "only completions are counted", "say complete"));
     }
@@ -364,7 +389,14 @@ fn data(look: &Look, direction: &Direction) -> Result<Data, Trouble> {
     if verify.is_some() && direction.verbs.contains(&Verb::Trim) {
         return Err(look.wrong("verify", "what is discarded cannot be checked", "leave verify out"));
     }
-    let verify_pattern = bytes("verify_pattern")?;
+    let (verify_pattern, verify_places) = match look.text("verify_pattern") {
+        Some(text) if verify == Some("pattern") => {
+            let wrong = |(what, hint): (String, String)| look.wrong("verify_pattern", &what, &hint);
+            let (bytes, places) = pattern::placed(text).map_err(wrong)?;
+            (Some(bytes), places)
+        }
+        _ => (bytes("verify_pattern")?, Vec::new()),
+    };
     if verify == Some("pattern") && verify_pattern.is_none() {
         return Err(look.wrong(
             "verify",
@@ -380,6 +412,7 @@ fn data(look: &Look, direction: &Direction) -> Result<Data, Trouble> {
         dedupe_percent: look.count("dedupe_percentage").unwrap_or(0) as u8,
         verify,
         verify_pattern,
+        verify_places,
         verify_interval: look.small("verify_interval", 0)?,
         verify_offset: look.small("verify_offset", 0)?,
         do_verify: look.switch("do_verify", true),

@@ -3,6 +3,7 @@
 use super::job::Job;
 use super::numbers;
 use super::place::Trouble;
+use super::terms::Hint;
 use super::territory::{Territory, column, least_block, ranges};
 use fathom_spec::*;
 
@@ -52,7 +53,18 @@ pub fn stream(job: &Job, ground: &Ground) -> Result<Stream, Trouble> {
             log: None,
         },
         placement: placement(job, ground.clone),
+        terms: terms(job),
     })
+}
+
+/// What ends a clone before its time, and what it is to the system.
+fn terms(job: &Job) -> Terms {
+    let verbs = [Verb::Read, Verb::Write, Verb::Trim];
+    let latency_most = match job.terms.latency_most {
+        Some(most) if !job.engine.is_serial() => verbs.iter().map(|verb| (*verb, most)).collect(),
+        _ => Vec::new(),
+    };
+    Terms { failures: job.terms.excused.clone(), latency_most, standing: job.terms.standing.clone() }
 }
 
 /// Of a range, each clone draws its own.
@@ -76,17 +88,21 @@ fn mixed(seed: u64) -> u64 {
 
 fn work(job: &Job, ground: &Ground) -> Result<Work, Trouble> {
     let verbs = match job.engine.name {
-        "cpuio" => return Ok(Work::Compute { share: job.engine.cpu_percent as f64 / 100.0 }),
-        "filecreate" => vec![Verb::Create],
-        "filestat" => vec![Verb::Stat],
-        "filedelete" => vec![Verb::Delete],
+        "cpuio" => {
+            let share = job.engine.cpu_percent as f64 / 100.0;
+            return Ok(Work::Compute { share, chunk: job.engine.cpu_chunk, sorts: job.engine.cpu_sorts });
+        }
+        "exec" => return Ok(Work::Command(Box::new(command(job)))),
+        "filecreate" | "dircreate" => vec![Verb::Create],
+        "filestat" | "dirstat" => vec![Verb::Stat],
+        "filedelete" | "dirdelete" => vec![Verb::Delete],
         _ => return blocks(job, ground).map(|blocks| Work::Blocks(Box::new(blocks))),
     };
     let files = &job.files;
     let made_up =
         files.names.is_empty() && files.format == "$jobname.$jobnum.$filenum" && !job.name.contains('/');
-    if !made_up || (ground.clone > 0 && verbs != [Verb::Create]) {
-        let hint = "leave filename= and filename_format= out, and numjobs= too unless files are made";
+    if !made_up {
+        let hint = "leave filename= and filename_format= out";
         return Err(wrong(job, format!("{} works on files named as fio names them", job.engine.name), hint));
     }
     let turn = ground.clone as usize % files.directories.len().max(1);
@@ -97,15 +113,25 @@ fn work(job: &Job, ground: &Ground) -> Result<Work, Trouble> {
         size_least: None,
         size: Bytes(0),
         under: files.directories.get(turn).cloned().unwrap_or_else(|| ".".to_owned()),
-        prefix: if ground.clone == 0 {
-            format!("{}.", job.name)
-        } else {
-            format!("{}.{}.", job.name, ground.clone)
-        },
+        prefix: format!("{}.", job.name),
         directories: 0,
         shuffled: false,
-        entry: Entry::File,
+        entry: if job.engine.is_about_directories() { Entry::Directory } else { Entry::File },
+        first: ground.clone,
     }))
+}
+
+fn command(job: &Job) -> Command {
+    let program = job.engine.command.clone().unwrap_or_default();
+    let seconds = job.stop.time.map_or(0, |time| time.0 / 1_000_000_000);
+    let told = |word: &str| word.replace("%r", &seconds.to_string()).replace("%n", &job.name);
+    let output = (format!("{}.stdout", job.name), format!("{}.stderr", job.name));
+    Command {
+        arguments: program.arguments.split_whitespace().map(told).collect(),
+        program: program.program,
+        output: program.redirected.then_some(output),
+        grace: program.grace,
+    }
 }
 
 fn blocks(job: &Job, ground: &Ground) -> Result<Blocks, Trouble> {
@@ -139,9 +165,21 @@ fn blocks(job: &Job, ground: &Ground) -> Result<Blocks, Trouble> {
             no_wait: job.engine.no_wait,
             huge_pages: job.place.huge_pages,
             no_overlap: job.pace.no_overlap,
+            expect: expect(job),
         },
         shared: None,
     })
+}
+
+/// What the kernel is told of the order of I/Os.
+fn expect(job: &Job) -> Expect {
+    match job.terms.hint {
+        Hint::Silent => Expect::Nothing,
+        Hint::Random => Expect::Random,
+        Hint::Sequential => Expect::Sequential,
+        Hint::Honest if job.direction.random => Expect::Random,
+        Hint::Honest => Expect::Sequential,
+    }
 }
 
 fn pattern(job: &Job) -> Result<Pattern, Trouble> {
@@ -299,7 +337,7 @@ fn syncs(job: &Job) -> Vec<SyncRule> {
     let rules =
         [(sync.fsync, SyncKind::Fsync), (sync.fdatasync, SyncKind::Fdatasync), (sync.range, SyncKind::Range)];
     let rule = |(every, kind): (Option<u64>, SyncKind)| {
-        Some(SyncRule { every: every?, of: Verb::Write, kind, all_targets_in_turn: false })
+        Some(SyncRule { every: every?, of: Verb::Write, kind, all_targets_in_turn: false, between: true })
     };
     rules.into_iter().filter_map(rule).collect()
 }
@@ -309,6 +347,10 @@ fn content(job: &Job) -> Content {
     let random =
         Content::Random { compress_percent: data.compress_percent, dedupe_percent: data.dedupe_percent };
     match data.verify {
+        Some("pattern") if !data.verify_places.is_empty() => Content::Placed {
+            pattern: data.verify_pattern.clone().unwrap_or_default(),
+            places: data.verify_places.clone(),
+        },
         Some("pattern") => Content::Pattern(data.verify_pattern.clone().unwrap_or_default()),
         Some("null") | None => match &data.pattern {
             Some(pattern) => Content::Pattern(pattern.clone()),
@@ -357,7 +399,13 @@ fn verify(job: &Job) -> Option<Verify> {
 }
 
 fn queue(job: &Job) -> QueueKind {
+    if job.engine.offload {
+        return QueueKind::Threads;
+    }
     match job.engine.name {
+        "posixaio" => QueueKind::Threads,
+        "falloc" => QueueKind::Allocate,
+        "ftruncate" => QueueKind::Truncate,
         "libaio" => QueueKind::Libaio,
         "io_uring" => QueueKind::IoUring,
         "vsync" | "pvsync" | "pvsync2" => QueueKind::Vectored,
@@ -413,7 +461,7 @@ fn stop(job: &Job, ground: &Ground) -> Stop {
     // A trim and the write behind it are two operations of one block.
     let twice = if job.direction.verbs.len() == 2 && job.direction.verbs[0] == Verb::Trim { 2 } else { 1 };
     let bytes = ground.territory.io_bytes.saturating_mul(loops).saturating_mul(twice);
-    let serial = job.engine.is_about_files() || job.engine.name == "cpuio";
+    let serial = job.engine.is_serial();
     // fio keeps its ramp out of the runtime.
     let time = stop.time.map(|time| Nanos(time.0.saturating_add(stop.ramp.0)));
     Stop {
