@@ -101,7 +101,7 @@ impl Session {
         ground::warm(&self.jobs, &planned)?;
         let mut kept = kept::Kept::begin(context, &planned, &roots, engine)?;
         let outcome = self.execute(&planned, &mut reports, engine, context, &interrupt);
-        let removed = ground::unlink(&self.jobs, &planned);
+        let removed = ground::dump(&self.jobs, &planned, engine).and(ground::unlink(&self.jobs, &planned));
         let run = match outcome {
             Ok(run) => run,
             Err(error) => {

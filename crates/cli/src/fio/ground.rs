@@ -225,6 +225,24 @@ fn read_through(path: &str) -> Result<()> {
     Ok(())
 }
 
+/// Writes the blocks that were not as they should be into files, where a job says so.
+pub fn dump(jobs: &[Job], planned: &Planned, engine: &Engine) -> Result<()> {
+    let wanted = planned.members.iter().any(|member| jobs[member.job].data.dumps);
+    for record in engine.caught.take().iter().filter(|_| wanted) {
+        let Some(Target::Path(target)) = planned.plan.targets.get(usize::from(record.target)) else {
+            continue;
+        };
+        let name = Path::new(&target.path).file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let path = format!("{name}.{}.received", record.offset);
+        std::fs::write(&path, &record.bytes).map_err(|error| {
+            anyhow::anyhow!(
+                "cannot write {path}: {error}\nhint: verify_dump writes into the working directory"
+            )
+        })?;
+    }
+    Ok(())
+}
+
 /// Removes the files of jobs that say so.
 pub fn unlink(jobs: &[Job], planned: &Planned) -> Result<()> {
     for member in planned.members.iter().filter(|member| jobs[member.job].files.unlink) {

@@ -154,14 +154,16 @@ impl<'a> Warden<'a> {
                 continue;
             }
             let length_ns = now_ns.saturating_sub(floor.since_ns);
-            if length_ns < job.terms.rate_cycle.0 {
+            // One I/O may take longer than a cycle: a rate is judged when something has come back, as in fio.
+            if length_ns < job.terms.rate_cycle.0 || done == floor.before {
                 continue;
             }
             let slow = |count: u64, before: u64, least: Option<u64>| {
                 let rate = u128::from(count - before) * u128::from(SECOND_NS) / u128::from(length_ns);
                 least.is_some_and(|least| rate < u128::from(least))
             };
-            let fails = (0..3).any(|at| {
+            let used = job.direction.verbs.iter().map(|verb| fathom_dialect::fio::territory::column(*verb));
+            let fails = used.into_iter().any(|at| {
                 let (bytes, operations) = floor.before[at];
                 slow(done[at].0, bytes, job.terms.rate_least[at])
                     || slow(done[at].1, operations, job.terms.rate_iops_least[at])

@@ -20,6 +20,8 @@ fn a_job_that_is_slower_than_it_may_be_ends_with_an_error() {
         "--output-format=json --name=a --ioengine=null --size=1g --runtime=1 --time_based --rate_iops=500";
     let kept = fio(&place, &format!("{words} --rate_iops_min=100 --rate_cycle=200")).ends(0);
     assert_eq!(figure(&kept, "error"), 0);
+    let more = fio(&place, &format!("{words} --rate_iops_min=600"));
+    more.refuses(1, &["the minimum rate exceeds the rate"]);
 }
 
 #[test]
@@ -66,7 +68,11 @@ fn a_mismatch_is_passed_over_where_that_is_said_and_counted() {
         }
     }
     fio(&place, &format!("{words} --continue_on_error=write")).ends(1);
-    fio(&place, words).ends(1);
+    let first = fio(&place, &format!("{words} --verify_dump=1")).ends(1);
+    assert_eq!(figure(&first, "read/total_ios"), 3, "the first one ends the job");
+    let received = std::fs::read(place.path().join("a.0.0.8192.received")).expect("it was asked for");
+    let there = std::fs::read(place.path().join("a.0.0")).expect("it is ours");
+    assert_eq!(received, there[8192..12_288]);
 }
 
 #[test]
@@ -74,7 +80,7 @@ fn commands_are_run_only_where_that_is_allowed() {
     let (place, _quiet) = (Place::new(), alone());
     std::fs::write(
         place.path().join("x.fio"),
-        "[a]\nioengine=null\nsize=4k\nexec_prerun=echo before\nexec_postrun=cat a.prerun.txt; echo after\n",
+        "[a]\nioengine=null\nsize=4k\nexec_prerun=echo before\nexec_postrun=cat a.prerun.txt && echo after\n",
     )
     .expect("a place takes files");
     fio(&place, "x.fio").refuses(1, &["a runs a command", "x.fio:1", "--allow-exec"]);
@@ -88,6 +94,17 @@ fn commands_are_run_only_where_that_is_allowed() {
     let words = "--allow-exec --name=a --ioengine=exec --program=/bin/echo --arguments=%n:%r --runtime=3";
     fio(&place, words).ends(0);
     assert_eq!(read("a.stdout"), "a:3\n");
+}
+
+/// The Debian fio waits for ever with this job.
+#[test]
+fn other_threads_submit_where_that_is_asked_for() {
+    let (place, _quiet) = (Place::new(), alone());
+    for words in ["--io_submit_mode=offload", "--io_submit_mode=offload --ioengine=libaio"] {
+        let words = format!("--output-format=json --name=a --size=1m --rw=randread --iodepth=8 {words}");
+        let said = fio(&place, &words).ends(0);
+        assert_eq!(figure(&said, "read/total_ios"), 256);
+    }
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! fio's command line: general options, jobs made of words, job files.
 
 use super::jobfile::{Section, Setting, Surroundings, TROUBLES_MOST, filled, words_as_source};
-use super::options::{self, Kind, beginning, did_you_mean, find};
+use super::options::{self, beginning, did_you_mean, find};
 use super::place::{Place, Trouble};
 use fathom_spec::Nanos;
 use std::collections::VecDeque;
@@ -218,7 +218,7 @@ impl<'a> Reader<'a> {
 
     fn setting(&mut self, name: &'static str, value: Option<&'a str>, at: Place) {
         let id = find(name).expect("a name from the table is in the table");
-        let bare = matches!(options::all()[id].kind, Kind::Flag);
+        let bare = options::all()[id].may_be_bare();
         let value = if bare { value } else { self.next_value(value) };
         let value = value.map(|value| filled(value, self.around));
         if name == "name" {

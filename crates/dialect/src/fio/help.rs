@@ -104,7 +104,7 @@ pub const OTHER_ENGINES: &[(&str, &str)] = &[
 
 /// `--enghelp`, `--enghelp=ENGINE`, `--enghelp=ENGINE,OPTION`. `false`: there is no such thing.
 pub fn engines(asked: &str, out: &mut impl Write) -> io::Result<bool> {
-    let works = super::meaning::ENGINES.iter().map(|(name, _)| *name);
+    let works = super::engines::ENGINES.iter().map(|(name, _)| *name);
     if asked.is_empty() {
         writeln!(out, "Available IO engines:")?;
         works.into_iter().try_for_each(|name| writeln!(out, "\t{name}"))?;

@@ -184,8 +184,8 @@ pub struct Direction {
     pub verbs: Vec<Verb>,
     /// Not one after the other.
     pub random: bool,
-    /// `:n` behind it: operations between new offsets, or bytes skipped.
-    pub modifier: Option<u64>,
+    /// `:n` behind it: operations between new offsets, or bytes skipped; back if it is negative.
+    pub modifier: Option<i64>,
     /// The same offset again, rather than the next.
     pub identical: bool,
     /// Percent of reads in a mix.
@@ -284,6 +284,8 @@ pub struct Data {
     pub verify_only: bool,
     /// The first mismatch ends the job.
     pub fatal: bool,
+    /// Blocks that are not as they should be go into files.
+    pub dumps: bool,
     /// Check after so many writes, so many at a time.
     pub backlog: Option<(u64, u64)>,
     /// Threads that check.

@@ -1,6 +1,7 @@
 //! From what was said to what is meant: one part of a job after the other.
 
 use super::assemble::Typed;
+use super::engines::engine;
 use super::job::*;
 use super::numbers;
 use super::pattern;
@@ -51,70 +52,6 @@ fn starting(look: &Look) -> Result<Starting, Trouble> {
         delay,
         new_group: look.switch("new_group", false),
         clones,
-    })
-}
-
-/// Engines that work, and what they are here.
-pub const ENGINES: &[(&str, &str)] = &[
-    ("sync", "pread and pwrite, one at a time"),
-    ("psync", "pread and pwrite, one at a time"),
-    ("vsync", "preadv2 and pwritev2, one at a time; neighbours are not put together"),
-    ("pvsync", "preadv2 and pwritev2, one at a time"),
-    ("pvsync2", "preadv2 and pwritev2, one at a time"),
-    ("libaio", "the kernel's asynchronous I/O"),
-    ("io_uring", "io_uring"),
-    ("posixaio", "pread and pwrite on threads, as many as `iodepth`"),
-    ("mmap", "loads and stores on a mapping"),
-    ("null", "nothing is done"),
-    ("cpuio", "CPU time"),
-    ("falloc", "space is reserved (reads: behind the end too) and given back (trims)"),
-    ("ftruncate", "a write sets the file's size to its offset"),
-    ("filecreate", "files are made"),
-    ("filestat", "files are looked at"),
-    ("filedelete", "files are removed"),
-    ("dircreate", "directories are made"),
-    ("dirstat", "directories are looked at"),
-    ("dirdelete", "directories are removed"),
-    ("exec", "a program is run, with `--allow-exec` only"),
-];
-
-fn engine(look: &Look) -> Result<Engine, Trouble> {
-    let (name, rest) = look.word("ioengine", "psync");
-    if name == "external" || rest.is_some() {
-        return Err(look.wrong("ioengine", "engines are not loaded from files", "name one of the table"));
-    }
-    if !ENGINES.iter().any(|(works, _)| *works == name) {
-        let works: Vec<&str> = ENGINES.iter().map(|(name, _)| *name).collect();
-        let hint = format!("these work: {}", works.join(" "));
-        return Err(look.wrong("ioengine", &format!("there is no {name} here"), &hint));
-    }
-    let cpu_percent = look.integer("cpuload").unwrap_or(0);
-    if name == "cpuio" && cpu_percent == 0 {
-        return Err(look.wrong("cpuload", "cpuio needs it", "say cpuload=50"));
-    }
-    let command = Program {
-        program: look.text("program").unwrap_or_default().to_owned(),
-        arguments: look.text("arguments").unwrap_or_default().to_owned(),
-        grace: Nanos::from_seconds(look.count("grace_time").unwrap_or(1)),
-        redirected: look.switch("std_redirect", true),
-    };
-    if name == "exec" && command.program.is_empty() {
-        return Err(look.wrong("program", "exec needs it", "say program=/bin/sleep"));
-    }
-    let offload = look.word("io_submit_mode", "inline").0 == "offload" && !matches!(name, "null" | "mmap");
-    if offload && (name.starts_with("file") || name.starts_with("dir") || name == "cpuio") {
-        return Err(look.wrong("io_submit_mode", &format!("{name} submits nothing"), "leave it out"));
-    }
-    Ok(Engine {
-        name,
-        cpu_chunk: Nanos(look.count("cpuchunks").unwrap_or(50_000).saturating_mul(1000)),
-        cpu_sorts: look.word("cpumode", "noop").0 == "qsort",
-        offload,
-        command: (name == "exec").then_some(command),
-        poll: look.switch("hipri", false),
-        submit_poll: look.switch("sqthread_poll", false),
-        no_wait: look.switch("nowait", false),
-        cpu_percent,
     })
 }
 
@@ -198,9 +135,15 @@ fn direction(look: &Look) -> Result<Direction, Trouble> {
     let (word, modifier) = look.word("rw", "read");
     let modifier = match modifier {
         None => None,
-        Some(text) => Some(numbers::bytes(&text, look.base()).filter(|n| *n > 0).ok_or_else(|| {
-            look.wrong("rw", &format!(":{text} is no number"), "say rw=randread:8 or rw=read:512k")
-        })?),
+        Some(text) => {
+            let (back, digits) = text.strip_prefix('-').map_or((false, text.as_str()), |rest| (true, rest));
+            let number = numbers::bytes(digits, look.base()).and_then(|number| i64::try_from(number).ok());
+            // Only what goes in order goes back.
+            let number = number.filter(|number| *number > 0 && !(back && word.starts_with("rand")));
+            let wrong =
+                || look.wrong("rw", &format!(":{text} is no number"), "say rw=randread:8 or rw=read:512k");
+            Some(number.map(|number| if back { -number } else { number }).ok_or_else(wrong)?)
+        }
     };
     let verbs = match word {
         "read" | "randread" => vec![Verb::Read],
@@ -418,6 +361,7 @@ fn data(look: &Look, direction: &Direction) -> Result<Data, Trouble> {
         do_verify: look.switch("do_verify", true),
         verify_only: look.switch("verify_only", false),
         fatal: look.switch("verify_fatal", false),
+        dumps: look.switch("verify_dump", false),
         backlog: backlog
             .map(|every| (every, look.count("verify_backlog_batch").filter(|b| *b > 0).unwrap_or(every))),
         checkers: look.small("verify_async", 0)?,

@@ -8,7 +8,7 @@
 //! | [`jobfile`] | sections, includes, variables |
 //! | [`commandline`] | general options, jobs made of words |
 //! | [`mod@assemble`] | defaults handed down, names looked up |
-//! | [`job`], [`meaning`], [`pattern`], [`terms`] | what a job means |
+//! | [`job`], [`meaning`], [`engines`], [`pattern`], [`terms`] | what a job means |
 //! | [`territory`], [`streams`], [`plan`](mod@plan) | where it works, what it does, and the plan of all jobs |
 //! | [`reported`](mod@reported) | what a report must know of each clone |
 //! | [`steady`] | whether a job is steady |
@@ -20,6 +20,7 @@
 pub mod assemble;
 pub mod commandline;
 pub mod doc;
+pub mod engines;
 pub mod expression;
 pub mod help;
 pub mod import;

@@ -111,7 +111,9 @@ mod tests {
         assert_eq!(seen(window("iops_slope", 1.0, false), &[100, 110, 120, 130]), None);
         assert_eq!(seen(window("iops_slope", 1.0, false), &[100, 130, 130, 100]), Some(3));
         let mut rising = window("bw_slope", 1.0, true);
-        [100, 110, 120, 130].iter().for_each(|count| drop(rising.second(*count, 1)));
+        for count in [100, 110, 120, 130] {
+            assert!(!rising.second(count, 1));
+        }
         let outcome = rising.outcome();
         assert_eq!((outcome.slope, outcome.max_deviation, outcome.attained), (10.0, 15.0, false));
         assert!((outcome.criterion - 1000.0 / 115.0).abs() < 1e-9);

@@ -194,7 +194,9 @@ fn pattern(job: &Job) -> Result<Pattern, Trouble> {
         }
         return Ok(match direction.modifier {
             None | Some(1) => pattern,
-            Some(run) => Pattern::Runs { of: Box::new(pattern), run, same: direction.identical },
+            Some(run) => {
+                Pattern::Runs { of: Box::new(pattern), run: run.unsigned_abs(), same: direction.identical }
+            }
         });
     }
     if let Some((size, range, skip)) = job.area.zones {
@@ -205,9 +207,10 @@ fn pattern(job: &Job) -> Result<Pattern, Trouble> {
     }
     match direction.modifier {
         Some(run) if direction.identical => {
+            let run = run.unsigned_abs();
             Ok(Pattern::Runs { of: Box::new(Pattern::Sequential(Begin::First)), run, same: true })
         }
-        Some(step) => Ok(Pattern::Strided { step: step.min(i64::MAX as u64) as i64, run: 1, skip: 0 }),
+        Some(step) => Ok(Pattern::Strided { step, run: 1, skip: 0 }),
         None if job.area.append => Ok(Pattern::Sequential(Begin::Append)),
         None => Ok(Pattern::Sequential(Begin::First)),
     }
@@ -258,7 +261,10 @@ fn zones(job: &Job, text: &str, absolute: bool) -> Result<Pattern, Trouble> {
     for part in text.split(':').filter(|part| !part.is_empty()) {
         let read = part.split_once('/').and_then(|(share, size)| {
             let share = share.trim().parse::<f64>().ok().filter(|s| (0.0..=100.0).contains(s))?;
-            let size = if absolute {
+            // A share of what is left, once all others are known.
+            let size = if size.trim().is_empty() && !absolute {
+                f64::NAN
+            } else if absolute {
                 numbers::bytes(size, numbers::KbBase::Old)? as f64
             } else {
                 size.trim().parse::<f64>().ok().filter(|s| (0.0..=100.0).contains(s))?
@@ -267,6 +273,10 @@ fn zones(job: &Job, text: &str, absolute: bool) -> Result<Pattern, Trouble> {
         });
         zones.push(read.ok_or_else(|| wrong(job, format!("{part:?} is no zone"), hint))?);
     }
+    let blank = zones.iter().filter(|zone| zone.1.is_nan()).count();
+    let said: f64 = zones.iter().map(|zone| zone.1).filter(|size| !size.is_nan()).sum();
+    let left = (100.0 - said).max(0.0) / blank.max(1) as f64;
+    zones.iter_mut().filter(|zone| zone.1.is_nan()).for_each(|zone| zone.1 = left);
     let shares: f64 = zones.iter().map(|zone| zone.0).sum();
     let sizes: f64 = zones.iter().map(|zone| zone.1).sum();
     if zones.is_empty() || zones.len() > 256 || shares > 100.0 || (!absolute && sizes > 100.0) {
