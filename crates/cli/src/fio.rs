@@ -4,6 +4,7 @@ mod asked;
 mod ground;
 mod kept;
 mod scheduler;
+mod warden;
 
 use crate::Context;
 use crate::surroundings::{self, Interrupt};
@@ -69,7 +70,7 @@ impl Session {
         let facts = fio::Facts { look: &ground::look, chance: self.began_at() };
         let planned =
             fio::plan(&self.jobs, &facts).map_err(|trouble| anyhow::anyhow!("{}", trouble.render()))?;
-        let reports = fio::reported(&self.jobs, &planned, std::process::id());
+        let mut reports = fio::reported(&self.jobs, &planned, std::process::id());
         let normal_wanted = self.general.reports().contains(&fio::Format::Normal);
         if normal_wanted {
             normal::opening(&reports, &mut out)?;
@@ -83,6 +84,7 @@ impl Session {
             bail!("{note}\nhint: --warnings-fatal makes this an error");
         }
         ground::permit(&planned, engine);
+        engine.commands = self.general.allow_exec;
         let mut laid_out = Vec::new();
         let mut say = |name: &str, files: u64, bytes: u64| -> Result<()> {
             if normal_wanted {
@@ -98,8 +100,8 @@ impl Session {
         let _schedulers = scheduler::set(&self.jobs, &planned, &roots)?;
         ground::warm(&self.jobs, &planned)?;
         let mut kept = kept::Kept::begin(context, &planned, &roots, engine)?;
-        let outcome = self.execute(&planned, engine, context, &interrupt);
-        let removed = ground::unlink(&self.jobs, &planned);
+        let outcome = self.execute(&planned, &mut reports, engine, context, &interrupt);
+        let removed = ground::dump(&self.jobs, &planned, engine).and(ground::unlink(&self.jobs, &planned));
         let run = match outcome {
             Ok(run) => run,
             Err(error) => {
@@ -121,6 +123,7 @@ impl Session {
     fn execute(
         &self,
         planned: &Planned,
+        reports: &mut [ReportJob],
         engine: &mut Engine,
         context: &Context,
         interrupt: &Interrupt,
@@ -133,9 +136,11 @@ impl Session {
         let progress = Progress::new(drawn);
         let mut cold = ground::Cold::new(&self.jobs, planned);
         let length = longest(&planned.plan);
-        let mut watch = Watch::new(&mut cold, &progress, interrupt, "fio".to_owned(), length);
+        let mut warden = warden::Warden::new(&mut cold, &self.jobs, planned);
+        let mut watch = Watch::new(&mut warden, &progress, interrupt, "fio".to_owned(), length);
         let outcome = engine.execute(&planned.plan, &mut watch);
         progress.clear();
+        warden.told(reports);
         outcome.map_err(|error| anyhow::anyhow!("{error}"))
     }
 

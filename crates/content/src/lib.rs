@@ -87,6 +87,7 @@ impl Filler {
             Content::Zero
                 | Content::Random { .. }
                 | Content::Pattern(_)
+                | Content::Placed { .. }
                 | Content::LogicalBlock
                 | Content::SysbenchSum
                 | Content::Kept
@@ -119,6 +120,9 @@ impl Filler {
     pub fn fill(&mut self, bytes: &mut [u8], offset: u64, mark: u64) {
         match &self.content {
             Content::Pattern(pattern) if !pattern.is_empty() => repeat(pattern, bytes),
+            Content::Placed { pattern, places } if !pattern.is_empty() => {
+                repeat(&placed(pattern, places, offset), bytes);
+            }
             Content::LogicalBlock => {
                 for (i, word) in bytes.chunks_exact_mut(8).enumerate() {
                     word.copy_from_slice(&((offset + i as u64 * 8) / 512).to_le_bytes());
@@ -232,6 +236,16 @@ impl Filler {
     }
 }
 
+/// A pattern with an offset at its places; what does not fit behind one is left out.
+fn placed(pattern: &[u8], places: &[u32], offset: u64) -> Vec<u8> {
+    let mut placed = pattern.to_vec();
+    for place in places {
+        let room = placed.get_mut(*place as usize..).unwrap_or_default();
+        room.iter_mut().zip(offset.to_le_bytes()).for_each(|(byte, of)| *byte = of);
+    }
+    placed
+}
+
 /// The same bytes over and over.
 fn repeat(pattern: &[u8], bytes: &mut [u8]) {
     for piece in bytes.chunks_mut(pattern.len()) {
@@ -286,6 +300,7 @@ mod tests {
             header(4096, 1024, vec![1, 2, 3]),
             Content::Zero,
             Content::Pattern(vec![9, 8, 7]),
+            Content::Placed { pattern: vec![1; 10], places: vec![1] },
             Content::LogicalBlock,
             Content::SysbenchSum,
         ];
@@ -302,7 +317,7 @@ mod tests {
         }
         assert_eq!(checked(&contents[3], |bytes| bytes[512..1024].fill(0)), Some(Damage::Zeroed));
         assert_eq!(checked(&contents[3], |bytes| bytes[512] ^= 1), Some(Damage::Torn));
-        assert_eq!(checked(&contents[4], |bytes| bytes.rotate_left(512)), Some(Damage::Corrupt));
+        assert_eq!(checked(&contents[5], |bytes| bytes.rotate_left(512)), Some(Damage::Corrupt));
     }
 
     #[test]
@@ -315,6 +330,14 @@ mod tests {
         let told = filler.check(&mut bytes, 8192, Known::Anyone).unwrap().to_string();
         assert!(told.starts_with("torn: 4096 bytes at 8192: the header is sound"), "{told}");
         assert!(told.contains("from byte 10240 on 0000000000000000 should be"), "{told}");
+    }
+
+    #[test]
+    fn an_offset_stands_at_its_place_of_the_pattern() {
+        let content = Content::Placed { pattern: vec![0xff, 0, 0, 0, 0, 0, 0, 0, 0, 0xee], places: vec![1] };
+        let (_, second) = filled(content, 20);
+        let once = [0xff, 0, 0x20, 0, 0, 0, 0, 0, 0, 0xee];
+        assert_eq!(second, [once, once].concat());
     }
 
     fn filled(content: Content, length: usize) -> (Vec<u8>, Vec<u8>) {

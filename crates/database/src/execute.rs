@@ -97,7 +97,7 @@ impl Database {
             group: GroupId(0),
             workers: 1,
             start: Start::default(),
-            work: Work::Compute { share: 0.0 },
+            work: Work::Compute { share: 0.0, chunk: Nanos(0), sorts: false },
             arrival: Arrival::Closed { think: None },
             depth: Depth::Fixed(1),
             batch: Batch::default(),
@@ -106,6 +106,7 @@ impl Database {
             after_last: Vec::new(),
             keep: Keep::default(),
             placement: Placement::Any(Vec::new()),
+            terms: Terms::default(),
         });
         let wait = Job {
             stream: StreamId(0),
@@ -379,7 +380,7 @@ mod tests {
     fn what_would_be_dropped_is_refused() {
         assert!(check(&stream(|_| {})).is_ok());
         let refused: [fn(&mut Stream); 8] = [
-            |s| s.work = Work::Compute { share: 1.0 },
+            |s| s.work = Work::Compute { share: 1.0, chunk: Nanos(0), sorts: false },
             |s| s.depth = Depth::Fixed(2),
             |s| s.stop = Stop::default(),
             |s| s.stop.bytes = Some(Bytes(1)),

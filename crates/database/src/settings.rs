@@ -202,6 +202,7 @@ impl Settings {
             after_last: Vec::new(),
             keep: Keep { service: true, response: length.rate.is_some(), ..Keep::default() },
             placement: Placement::Any(Vec::new()),
+            terms: Terms::default(),
         });
         plan
     }

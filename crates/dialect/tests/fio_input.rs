@@ -55,6 +55,20 @@ fn blocks(options: &str) -> Blocks {
 const PUBLISHED_SYNC: &str = "[random-read-sync]\nrw=randread\n\nsize=1024m\nbs=8k\ndirectory=/u01/fio/data/\nioengine=sync\niodepth=8\ndirect=1\ninvalidate=1\nioscheduler=noop\n";
 
 #[test]
+fn a_zone_without_a_size_has_what_is_left() {
+    let zoned =
+        |text: &str| blocks(&format!("rw=randread\nnorandommap\nrandom_distribution=zoned:{text}")).pattern;
+    assert_eq!(zoned("50/5:30/15:20/"), Pattern::Zoned(vec![(50.0, 5.0), (30.0, 15.0), (20.0, 80.0)]));
+    assert_eq!(zoned("50/:50/"), Pattern::Zoned(vec![(50.0, 50.0), (50.0, 50.0)]));
+}
+
+#[test]
+fn sequential_offsets_go_back_where_that_is_said() {
+    assert_eq!(blocks("rw=read:-8k").pattern, Pattern::Strided { step: -8192, run: 1, skip: 0 });
+    assert!(wrong("[a]\nsize=1m\nrw=randread:-8\n").contains(":-8 is no number"));
+}
+
+#[test]
 fn the_published_job_file_for_synchronous_reads_is_understood_letter_by_letter() {
     let read = jobs(PUBLISHED_SYNC).unwrap();
     assert_eq!(read[0].place.scheduler.as_deref(), Some("noop"));
@@ -270,7 +284,10 @@ fn clones_share_named_files_and_have_made_up_ones_of_their_own() {
 
 #[test]
 fn serial_engines_are_other_work() {
-    assert_eq!(stream("ioengine=cpuio\ncpuload=50\nruntime=1").work, Work::Compute { share: 0.5 });
+    assert_eq!(
+        stream("ioengine=cpuio\ncpuload=50\nruntime=1").work,
+        Work::Compute { share: 0.5, chunk: Nanos::from_millis(50), sorts: false }
+    );
     let made = stream("ioengine=filecreate\nnrfiles=5\nfilesize=4k").work;
     let Work::Files(files) = made else { panic!("{made:?}") };
     assert_eq!((files.verbs, files.count, files.size), (vec![Verb::Create], 5, Bytes(0)));

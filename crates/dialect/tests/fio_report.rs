@@ -217,12 +217,12 @@ fn an_error_is_told_and_decides_the_exit_status() {
         },
     });
     let passed_over = ReportJob { continue_on_error: true, ..job(0) };
-    for (job, error, status) in [(job(0), 28, 1), (passed_over, 0, 0)] {
+    for (job, is_counted, status) in [(job(0), false, 1), (passed_over, true, 0)] {
         let told = text(&run, std::slice::from_ref(&job), &[], Format::Normal);
         let words = "err=28 (file:fathom, func=io_u error, error=No space left on device): pid=41";
-        assert_eq!(told.contains(words), error == 28, "{told}");
+        assert!(told.contains(words), "{told}");
         let counted = "     errors    : total=3, first_error=28/<No space left on device>\n";
-        assert_eq!(told.contains(counted), error == 0, "{told}");
+        assert_eq!(told.contains(counted), is_counted, "{told}");
         let moment = moment();
         let jobs = [job];
         let report =

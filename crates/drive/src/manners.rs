@@ -1,8 +1,10 @@
 //! What some workers do besides keeping so many I/Os outstanding: pause, wait for room, hold a latency, keep in step
 //! with others. The loop of a worker without any of it is compiled by itself.
 
-use crate::{LogPen, Operation};
-use fathom_spec::{Nanos, Think};
+use crate::{Completion, LogPen, Operation};
+use fathom_record::CELLS;
+use fathom_spec::{Failures, Nanos, Think};
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
@@ -21,6 +23,12 @@ pub struct Manners {
     pub timed_submits: bool,
     /// The first thing that a check finds ends the worker.
     pub fatal: bool,
+    /// Which failures end it.
+    pub failures: Failures,
+    /// An operation of a cell that took longer ends it, ns; `u64::MAX`: none does.
+    pub latency_most_ns: Option<[u64; CELLS]>,
+    /// Take at most so many completions at a time.
+    pub reap_most: Option<usize>,
     /// Done one after the other when everything else has come back, first the last of the list.
     pub last: Vec<Operation>,
     /// Where a line for each operation goes.
@@ -30,9 +38,11 @@ pub struct Manners {
 impl Manners {
     /// Is there nothing that only a mannered worker does?
     pub fn is_plain(&self) -> bool {
-        let Manners { think, low, hold, flow, timed_submits, fatal: _, last, log } = self;
+        let Manners { think, low, hold, flow, timed_submits, last, log, .. } = self;
+        let Manners { latency_most_ns, reap_most, fatal: _, failures: _, .. } = self;
         let waits = think.is_some() || low.is_some() || hold.is_some() || flow.is_some();
-        !waits && !timed_submits && last.is_empty() && log.is_none()
+        let takes = latency_most_ns.is_some() || reap_most.is_some();
+        !waits && !takes && !timed_submits && last.is_empty() && log.is_none()
     }
 }
 
@@ -115,6 +125,13 @@ pub(crate) struct Restraint {
     draining: bool,
     hold: Option<Holding>,
     flow: Option<FlowShare>,
+    reap: Option<Reaping>,
+}
+
+/// Completions that have come back and are not taken yet.
+struct Reaping {
+    most: usize,
+    late: VecDeque<Completion>,
 }
 
 struct Thinking {
@@ -131,8 +148,9 @@ impl Restraint {
         let think = manners.think.map(|plan| Thinking { plan, left: plan.every.max(1), pause_ns: None });
         let hold = manners.hold.map(Holding::new);
         let (low, flow) = (manners.low, manners.flow.take());
-        let any = think.is_some() || low.is_some() || hold.is_some() || flow.is_some();
-        any.then(|| Box::new(Restraint { think, low, draining: false, hold, flow }))
+        let reap = manners.reap_most.map(|most| Reaping { most: most.max(1), late: VecDeque::new() });
+        let any = think.is_some() || low.is_some() || hold.is_some() || flow.is_some() || reap.is_some();
+        any.then(|| Box::new(Restraint { think, low, draining: false, hold, flow, reap }))
     }
 
     /// What may be done with `room` by a worker that has so many outstanding.
@@ -161,6 +179,19 @@ impl Restraint {
             Some(think) => think.allowed(now_ns, outstanding, allowed),
             None => allowed,
         }
+    }
+
+    /// Leaves of what has come back no more than may be taken at a time; the rest comes next.
+    pub(crate) fn take(&mut self, done: &mut Vec<Completion>) {
+        if let Some(Reaping { most, late }) = &mut self.reap {
+            late.extend(done.drain(..));
+            done.extend(late.drain(..late.len().min(*most)));
+        }
+    }
+
+    /// Has something come back that was not taken yet?
+    pub(crate) fn has_late(&self) -> bool {
+        self.reap.as_ref().is_some_and(|reap| !reap.late.is_empty())
     }
 
     /// So many operations were started.
@@ -307,6 +338,20 @@ mod tests {
         assert!(worker.is_spinning(79) && !worker.is_spinning(80));
         assert_eq!(worker.allowed(149, 0, 4, 4).room, 0);
         assert_eq!(worker.allowed(150, 0, 4, 4).room, 2);
+    }
+
+    #[test]
+    fn no_more_completions_are_taken_at_a_time_than_asked_for_and_none_is_lost() {
+        let mut worker = restraint(Manners { reap_most: Some(2), ..Manners::default() });
+        let mut done: Vec<Completion> = (0..5).map(|tag| Completion { tag, result: 0 }).collect();
+        let mut taken = Vec::new();
+        for expected in [2, 2, 1, 0] {
+            worker.take(&mut done);
+            assert_eq!(done.len(), expected);
+            assert_eq!(worker.has_late(), taken.len() + expected < 5);
+            taken.extend(done.drain(..).map(|completion| completion.tag));
+        }
+        assert_eq!(taken, [0, 1, 2, 3, 4]);
     }
 
     #[test]

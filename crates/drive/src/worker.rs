@@ -131,6 +131,8 @@ pub struct Outcome {
     pub why: Why,
 }
 
+/// ETIMEDOUT: an operation took longer than its terms allow.
+const TIMED_OUT: i32 = 110;
 /// Kinds of faults that are kept one by one.
 const FAULT_KINDS: usize = 64;
 
@@ -181,6 +183,9 @@ impl<'a, Q: Queue, const MANNERED: bool> Worker<'a, Q, MANNERED> {
     pub fn step(&mut self) -> Step {
         self.done.clear();
         self.parts.queue.poll(&mut self.done);
+        if MANNERED && let Some(restraint) = &mut self.restraint {
+            restraint.take(&mut self.done);
+        }
         let now = self.parts.queue.now();
         self.now_ns = now;
         self.parts.recorder.advance(now);
@@ -220,7 +225,8 @@ impl<'a, Q: Queue, const MANNERED: bool> Worker<'a, Q, MANNERED> {
         let outstanding = self.outstanding();
         let may_start_more =
             !self.batch.is_empty() && outstanding < self.depth && !held && self.ended.is_none();
-        if may_start_more {
+        let late = MANNERED && self.restraint.as_ref().is_some_and(|restraint| restraint.has_late());
+        if may_start_more || late {
             self.chunk.waits(false);
             return Step::Enter { at_least: 0, until_ns: 0 };
         }
@@ -361,6 +367,18 @@ impl<'a, Q: Queue, const MANNERED: bool> Worker<'a, Q, MANNERED> {
                 restraint.completed(now, now.saturating_sub(submitted));
             }
         }
+        self.slow(now);
+    }
+
+    /// An operation that took longer than it may is a fault, and the end.
+    fn slow(&mut self, now: u64) {
+        let Some(most_ns) = self.parts.manners.latency_most_ns else { return };
+        let mut done = self.done.iter().map(|completion| self.flight[completion.tag as usize]);
+        let slow = done.find(|(operation, at)| now.saturating_sub(*at) > most_ns[operation.cell as usize]);
+        if let Some((operation, _)) = slow.filter(|_| self.ended.is_none()) {
+            self.fault(operation, -TIMED_OUT, now);
+            self.ended = Some(Why::Fault);
+        }
     }
 
     #[inline(always)]
@@ -383,7 +401,8 @@ impl<'a, Q: Queue, const MANNERED: bool> Worker<'a, Q, MANNERED> {
         if self.found.len() < FAULT_KINDS {
             self.found.push(found);
         }
-        if self.parts.manners.fatal && self.ended.is_none() {
+        let ends = self.parts.manners.fatal || self.parts.manners.failures.ends_check();
+        if ends && self.ended.is_none() {
             self.ended = Some(Why::Fault);
         }
     }
@@ -391,6 +410,9 @@ impl<'a, Q: Queue, const MANNERED: bool> Worker<'a, Q, MANNERED> {
     #[cold]
     fn fault(&mut self, operation: Operation, result: i32, at_ns: u64) {
         self.parts.recorder.failed(&operation, result);
+        if self.ended.is_none() && self.parts.manners.failures.ends(operation.verb, result) {
+            self.ended = Some(Why::Fault);
+        }
         let same = |f: &&mut Fault| {
             f.operation.verb == operation.verb
                 && f.operation.target == operation.target

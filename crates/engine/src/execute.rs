@@ -7,7 +7,7 @@ use crate::guard::Permits;
 use crate::logs::Logs;
 use crate::queues::{self, Wanted};
 use crate::source::{self, Geometry};
-use crate::{Caught, History, Lent, copy, manners, open, simulated, tasks, verifying};
+use crate::{Caught, History, Lent, copy, manners, open, simulated, standing, tasks, verifying};
 use fathom_drive::{
     Begin, Clock, HostSampler, Job, Manners, Metronome, Outcome, Pace, Parts, Perform, Queue, Recorder, Seat,
     Worker, conduct, run,
@@ -33,6 +33,8 @@ pub struct Engine {
     pub caught: Caught,
     /// The last operations, where it is asked to keep any.
     pub history: History,
+    /// May plans run commands? Each is a program that does what it will.
+    pub commands: bool,
 }
 
 impl Execute for Engine {
@@ -48,6 +50,12 @@ impl Execute for Engine {
         );
         let mut logs = Logs::default();
         let who = (&self.roots, &self.permits);
+        if !self.commands && plan.streams.iter().any(|stream| matches!(stream.work, Work::Command(_))) {
+            return Err(ExecuteError::Plan {
+                what: "the plan runs commands, and that is not allowed".to_owned(),
+                hint: "allow it if you know what they do".to_owned(),
+            });
+        }
         let jobs = jobs(plan, &targets, &names, who, &mut logs, (&self.caught, &self.history))?;
         let mut sampler = HostSampler { roots: self.roots.clone(), disks: self.disks.clone() };
         let mut run = conduct(plan, jobs, Clock::start(), &mut sampler, control)?;
@@ -79,7 +87,7 @@ fn jobs<'a>(
             jobs.push(copy::job(plan, StreamId(id as u32), copying, targets, names)?);
             continue;
         }
-        if matches!(stream.work, Work::Files(_) | Work::Compute { .. }) {
+        if matches!(stream.work, Work::Files(_) | Work::Compute { .. } | Work::Command(_)) {
             for worker in 0..stream.workers {
                 let cpus = place(&stream.placement, worker, jobs.len(), workers as usize, &cpus);
                 jobs.extend(tasks::job(plan, StreamId(id as u32), worker, cpus, who)?);
@@ -263,13 +271,16 @@ impl Task {
             seed: self.seed ^ u64::from(worker) << 32,
         };
         let stream = self.stream;
+        let held = standing::take(&stream.terms.standing)?;
+        open::expect(&self.geometry.space, &self.targets, self.blocks.queue_options.expect);
         let seed = self.seed.wrapping_add(u64::from(worker) * 7919);
-        queues::build(
-            self.targets,
-            wanted,
-            seat,
-            WorkerMaker { source, stream, verbs: self.verbs, seed, manners },
-        )
+        let maker = WorkerMaker { source, stream, verbs: self.verbs, seed, manners };
+        let perform = queues::build(self.targets, wanted, seat, maker)?;
+        Ok(Box::new(move |seat, begin| {
+            let outcome = perform(seat, begin);
+            drop(held);
+            outcome
+        }))
     }
 }
 

@@ -12,9 +12,10 @@
 //! | `simulated` | runs a plan on simulated devices |
 //! | `source` | which operation comes next |
 //! | `manners` | what workers do besides: think, sync at the end, keep in step |
-//! | `queues`, `sys`, `null` | how it is asked of the kernel |
+//! | `queues`, `sys`, `null`, `space` | how it is asked of the kernel |
+//! | `standing` | what a worker is to the system: priorities, user, locked memory |
 //! | `content`, `verifying`, `alike` | what bytes are written, and whether they are what is read |
-//! | `tasks` | what is done one act at a time: files, CPU time |
+//! | `tasks` | what is done one act at a time: files, CPU time, commands |
 //! | [`logs`] | a line for each operation |
 
 mod alike;
@@ -33,6 +34,8 @@ mod open;
 mod queues;
 mod simulated;
 mod source;
+mod space;
+mod standing;
 mod sys;
 mod tasks;
 mod verifying;

@@ -2,7 +2,7 @@
 
 use crate::open;
 use fathom_drive::{Flow, FlowShare, Hold, LogPen, Manners, Operation};
-use fathom_record::ExecuteError;
+use fathom_record::{CELLS, ExecuteError};
 use fathom_spec::{Arrival, Blocks, CellId, Depth, Plan, Shared, Stream, SyncKind, Verb};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -74,9 +74,26 @@ pub(crate) fn of(
         flow: share(plan, flows, id, worker),
         timed_submits: stream.keep.submit,
         fatal: blocks.verify.is_some_and(|verify| verify.fatal),
+        failures: stream.terms.failures.clone(),
+        latency_most_ns: latency_most(stream, verbs),
+        reap_most: match stream.batch.reap_most {
+            0 => None,
+            // Fewer than are waited for would never be enough.
+            most => Some(most.max(stream.batch.reap_least) as usize),
+        },
         last: last(plan, stream, blocks, verbs),
         log,
     }
+}
+
+/// The longest that an operation of each cell may take.
+fn latency_most(stream: &Stream, verbs: &[Verb]) -> Option<[u64; CELLS]> {
+    let limits = &stream.terms.latency_most;
+    let of = |cell: usize| {
+        let limit = limits.iter().find(|(verb, _)| verbs.get(cell) == Some(verb));
+        limit.map_or(u64::MAX, |(_, most)| most.0)
+    };
+    (!limits.is_empty()).then(|| std::array::from_fn(of))
 }
 
 /// The syncs after the last operation: each kind over all targets of the space, the last one first.

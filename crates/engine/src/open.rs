@@ -6,8 +6,10 @@ use crate::guard::{self, Permits};
 use crate::source::Geometry;
 use fathom_host::{OpenFiles, Roots};
 use fathom_record::{Did, ExecuteError, Happening};
-use fathom_spec::{Access, Blocks, Bytes, Durability, Extent, PathTarget, Plan, Space, Target, TargetId};
-use rustix::fs::{FallocateFlags, FileType, Mode, OFlags, SeekFrom};
+use fathom_spec::{
+    Access, Blocks, Bytes, Durability, Expect, Extent, PathTarget, Plan, Space, Target, TargetId,
+};
+use rustix::fs::{Advice, FallocateFlags, FileType, Mode, OFlags, SeekFrom};
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
@@ -191,6 +193,19 @@ pub fn geometry(
         });
     }
     Ok(Geometry { space: space.clone(), sizes: sizes.to_vec(), start, length, align: logical_block.max(1) })
+}
+
+/// Tells the kernel in which order the files of a space will be used. It is only told: what it does is its own affair.
+pub fn expect(space: &Space, targets: &[OpenTarget], expect: Expect) {
+    let advice = match expect {
+        Expect::Nothing => return,
+        Expect::Sequential => Advice::Sequential,
+        Expect::Random => Advice::Random,
+    };
+    let files = members(space).into_iter().filter_map(|id| targets.get(id.0 as usize)?.fd());
+    for file in files {
+        let _ = rustix::fs::fadvise(file, 0, None, advice);
+    }
 }
 
 /// The targets of a space.

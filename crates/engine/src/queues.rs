@@ -6,10 +6,12 @@ use crate::execute::WorkerMaker;
 use crate::files::OpenTarget;
 use crate::history::{History, Remembering};
 use crate::null::NullQueue;
+use crate::space::{Change, SpaceQueue};
 use crate::sys::arena::{Arena, ArenaView};
 use crate::sys::io_uring::{UringQueue, Wishes};
 use crate::sys::libaio::AioQueue;
 use crate::sys::mmap::MmapQueue;
+use crate::sys::pool::PoolQueue;
 use crate::sys::psync::PsyncQueue;
 use crate::sys::stdio::StdioQueue;
 use fathom_drive::{Perform, Seat};
@@ -54,6 +56,12 @@ pub(crate) fn build(
         QueueKind::Vectored => &[QueueKind::Vectored],
         QueueKind::Mmap => &[QueueKind::Mmap],
         QueueKind::Stdio => &[QueueKind::Stdio],
+        QueueKind::Threads => &[QueueKind::Threads],
+        QueueKind::Allocate | QueueKind::Truncate => {
+            let change = if wanted.kind == QueueKind::Allocate { Change::Allocate } else { Change::Truncate };
+            seat.queue(name(wanted.kind).to_owned());
+            return Ok(maker.on(SpaceQueue::new(targets, seat.clock, change, wanted.sync), None));
+        }
         QueueKind::Null | QueueKind::Sim => {
             return Err(ExecuteError::Plan {
                 what: format!("the engine has no {:?} queue for files", wanted.kind),
@@ -131,6 +139,12 @@ fn attempt(
             seat.queue(format!("{}{pages}", name(kind)));
             take().on(queue, filling())
         }
+        QueueKind::Threads => {
+            let calls = PsyncQueue::new(targets.clone(), arena, clock, syncs.0, syncs.1, None);
+            let pool = PoolQueue::new(calls, clock, wanted.depth)?;
+            seat.queue(format!("psync on {} threads{pages}", wanted.depth));
+            take().on(pool, filling())
+        }
         kind => {
             let vectored = kind == QueueKind::Vectored;
             let flags = |options: QueueOptions| {
@@ -153,6 +167,9 @@ fn name(kind: QueueKind) -> &'static str {
         QueueKind::Vectored => "vectored",
         QueueKind::Mmap => "mmap",
         QueueKind::Stdio => "buffered streams",
+        QueueKind::Threads => "psync on threads",
+        QueueKind::Allocate => "fallocate",
+        QueueKind::Truncate => "ftruncate",
         QueueKind::Null => "null",
         QueueKind::Sim => "sim",
     }

@@ -41,6 +41,7 @@ fn every_queue_reads_what_was_asked_for_and_keeps_the_depth() {
         (QueueKind::Libaio, 16),
         (QueueKind::Psync, 1),
         (QueueKind::Vectored, 1),
+        (QueueKind::Threads, 6),
         (QueueKind::Auto, 8),
     ] {
         let run = Engine::default().execute(&reads(file.path(), queue, depth), &mut ()).unwrap();

@@ -24,6 +24,7 @@ fn files(under: &Path, verbs: &[Verb]) -> Files {
         directories: 0,
         shuffled: false,
         entry: Entry::File,
+        first: 0,
     }
 }
 
@@ -113,7 +114,7 @@ fn a_folder_that_is_not_there_and_a_verb_that_is_none_of_files_are_errors() {
 
 #[test]
 fn half_a_cpu_is_used_for_half_of_the_time() {
-    let mut plan = plan(Work::Compute { share: 0.5 });
+    let mut plan = plan(Work::Compute { share: 0.5, chunk: Nanos(0), sorts: false });
     plan.streams[0].stop.operations = Some(4);
     let run = run(&plan);
     let (span, busy) = (run.workers[0].span_ns, run.workers[0].counts[0].1.latency_sum_ns);

@@ -75,6 +75,7 @@ fn what_was_written_is_read_again_and_found_good_on_every_queue() {
         (QueueKind::Libaio, true),
         (QueueKind::Psync, true),
         (QueueKind::Vectored, false),
+        (QueueKind::Threads, true),
         (QueueKind::Mmap, false),
     ] {
         let file = file(1 << 20);

@@ -236,6 +236,9 @@ pub struct SyncRule {
     /// workers share, `every` counts all operations, each sync is an operation of the course, and there is none
     /// before something was written.
     pub all_targets_in_turn: bool,
+    /// Between operations only: none is due behind the last one.
+    #[serde(default)]
+    pub between: bool,
 }
 
 /// Ways to make written data durable.
@@ -274,6 +277,13 @@ pub enum Content {
     },
     /// These bytes over and over.
     Pattern(Vec<u8>),
+    /// These bytes over and over, the operation's own offset (8 bytes, the lowest first) at each of these places of them.
+    Placed {
+        /// The bytes.
+        pattern: Vec<u8>,
+        /// Where in them an offset begins.
+        places: Vec<u32>,
+    },
     /// The block's own number.
     LogicalBlock,
     /// dt's blocks.
@@ -333,6 +343,12 @@ pub enum QueueKind {
     Mmap,
     /// C's buffered streams: fread and fwrite through the C library's buffer, one at a time.
     Stdio,
+    /// pread and pwrite on threads that take what the worker hands them, as many as may be outstanding.
+    Threads,
+    /// Space is reserved and given back: a read reserves beyond the end, a write within it, a discard punches a hole.
+    Allocate,
+    /// A write sets the file's size to its offset.
+    Truncate,
     /// Nothing is done; measures fathom itself.
     Null,
     /// A simulated device on a virtual clock.
@@ -359,6 +375,22 @@ pub struct QueueOptions {
     /// Buffers begin so many bytes after a page does.
     #[serde(default)]
     pub buffer_offset: u32,
+    /// What the kernel is told of the order that is to come (posix_fadvise).
+    #[serde(default)]
+    pub expect: Expect,
+}
+
+/// What the kernel is told of the order in which a file will be used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Expect {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// One block after the other: it reads further ahead.
+    Sequential,
+    /// Anywhere: it does not read ahead.
+    Random,
 }
 
 /// What an operation does.

@@ -12,20 +12,26 @@
 //! | [`copying`] | bytes from one place to another |
 //! | [`course`] | a walk by records of changing sizes |
 //! | [`data_test`] | dt's blocks |
+//! | [`terms`] | what workers are to the system, and what they put up with |
+//! | [`command`] | commands that run beside |
 //! | [`blocks`] | block work: pattern, mix, sizes, content, verification |
 
 pub mod blocks;
+pub mod command;
 pub mod copying;
 pub mod course;
 pub mod data_test;
 pub mod plan;
 pub mod quantity;
 pub mod stream;
+pub mod terms;
 
 pub use blocks::*;
+pub use command::*;
 pub use copying::*;
 pub use course::*;
 pub use data_test::*;
 pub use plan::*;
 pub use quantity::*;
 pub use stream::*;
+pub use terms::*;

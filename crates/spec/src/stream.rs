@@ -1,6 +1,8 @@
 //! One stream of work: what, how much at a time, when it starts and when it ends, and what is kept of it.
 
-use crate::{Blocks, Bytes, CellId, Copying, GroupId, Nanos, StreamId, SyncKind, TargetId, Verb};
+use crate::{
+    Blocks, Bytes, CellId, Command, Copying, GroupId, Nanos, StreamId, SyncKind, TargetId, Terms, Verb,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -33,6 +35,9 @@ pub struct Stream {
     pub keep: Keep,
     /// On which CPUs the workers run.
     pub placement: Placement,
+    /// What they are to the system, and what they put up with.
+    #[serde(default)]
+    pub terms: Terms,
 }
 
 impl Stream {
@@ -52,6 +57,7 @@ impl Stream {
             after_last: Vec::new(),
             keep: Keep { submit: false, service: true, response: false, log: None },
             placement: Placement::Anywhere,
+            terms: Terms::default(),
         }
     }
 }
@@ -79,7 +85,15 @@ pub enum Work {
     Compute {
         /// Share of one CPU, 0 to 1.
         share: f64,
+        /// Length of a busy chunk; 0: 50 ms.
+        #[serde(default)]
+        chunk: Nanos,
+        /// Numbers are sorted, rather than nothing done.
+        #[serde(default)]
+        sorts: bool,
     },
+    /// A command that is run and waited for.
+    Command(Box<Command>),
     /// SQL sessions.
     Session(Session),
 }
@@ -110,6 +124,9 @@ pub struct Files {
     /// Files, or directories in their place.
     #[serde(default)]
     pub entry: Entry,
+    /// The number of the first worker in names.
+    #[serde(default)]
+    pub first: u32,
 }
 
 /// What is made, opened, looked at and removed.

@@ -150,7 +150,7 @@ fn add_stream(files: &mut [FileUse], run: &Run, id: StreamId, stream: &Stream, n
                 add(files, &members(&run.plan, space, numbers), way, (size, size), &counts, None);
             }
         }
-        Work::Files(_) | Work::Compute { .. } | Work::Session(_) => {}
+        Work::Files(_) | Work::Compute { .. } | Work::Command(_) | Work::Session(_) => {}
     }
 }
 
@@ -272,9 +272,9 @@ fn members(plan: &Plan, space: SpaceId, numbers: &[Option<usize>]) -> Vec<usize>
 /// Does the queue wait for each I/O? What was really used counts, then what was asked for; `None` if neither tells.
 fn waits(run: &Run, blocks: &Blocks) -> Option<bool> {
     match blocks.queue {
-        QueueKind::IoUring | QueueKind::Libaio => Some(false),
+        QueueKind::IoUring | QueueKind::Libaio | QueueKind::Threads => Some(false),
         QueueKind::Psync | QueueKind::Vectored | QueueKind::Mmap | QueueKind::Stdio => Some(true),
-        QueueKind::Null | QueueKind::Sim => None,
+        QueueKind::Null | QueueKind::Sim | QueueKind::Allocate | QueueKind::Truncate => None,
         QueueKind::Auto => {
             let used = |names: &[&str]| run.queues.iter().any(|q| names.iter().any(|name| q.contains(name)));
             match (used(&["io_uring", "libaio"]), used(&["psync", "vectored", "mmap"])) {

@@ -53,7 +53,12 @@ pub fn read(words: &[String]) -> Result<Asked, String> {
     let assembled = fio::assemble(&line.globals, &line.sections, &files, &line.general.sections);
     let assembled = assembled.map_err(|troubles| told(&troubles))?;
     let jobs: Result<Vec<Job>, Trouble> = assembled.jobs.iter().map(fio::meant).collect();
-    let jobs = jobs.map_err(|trouble| trouble.render())?;
+    let mut jobs = jobs.map_err(|trouble| trouble.render())?;
+    for job in &mut jobs {
+        if let Some(folder) = &job.files.below {
+            job.files.names.extend(super::ground::below(folder)?);
+        }
+    }
     check(&line.general, &jobs)?;
     if line.general.parse_only || jobs.is_empty() {
         return Ok(Asked::Answered(0));
@@ -123,6 +128,14 @@ fn check(general: &fio::General, jobs: &[Job]) -> Result<(), String> {
             "fio: job <{}> has write or trim bit set, but fio is in read-only mode",
             job.name
         ));
+    }
+    let runs = |job: &&Job| {
+        let terms = &job.terms;
+        terms.before.is_some() || terms.after.is_some() || job.engine.command.is_some()
+    };
+    if let Some(job) = jobs.iter().find(runs).filter(|_| !general.allow_exec) {
+        let hint = "say --allow-exec if you know what it does";
+        return Err(Trouble::at(&job.at, format!("{} runs a command", job.name), hint).render());
     }
     let clones: u64 = jobs.iter().map(|job| u64::from(job.start.clones)).sum();
     match general.max_jobs {

@@ -40,7 +40,38 @@ pub fn permit(planned: &Planned, engine: &mut Engine) {
 
 /// Does this engine work on files that must be there?
 fn works_in_files(job: &Job) -> bool {
-    !job.engine.is_diskless() && job.engine.name != "filecreate"
+    !job.engine.is_diskless() && !matches!(job.engine.name, "filecreate" | "dircreate")
+}
+
+/// Files that a job works on when it opens whatever is below a directory.
+const BELOW_MOST: usize = 100_000;
+
+/// All files below a directory, by name.
+pub fn below(folder: &str) -> Result<Vec<String>, String> {
+    let (mut folders, mut names) = (vec![folder.to_owned()], Vec::new());
+    while let Some(folder) = folders.pop() {
+        let cannot = |error: std::io::Error| {
+            format!("fio: cannot list {folder}: {error}\nhint: opendir= names a directory that is there")
+        };
+        for entry in std::fs::read_dir(&folder).map_err(cannot)? {
+            let entry = entry.map_err(cannot)?;
+            let (kind, path) =
+                (entry.file_type().map_err(cannot)?, entry.path().to_string_lossy().into_owned());
+            match kind {
+                kind if kind.is_dir() => folders.push(path),
+                kind if kind.is_file() => names.push(path),
+                _ => {}
+            }
+        }
+        if names.len() > BELOW_MOST {
+            return Err(format!("fio: more than {BELOW_MOST} files are below {folder}\nhint: name fewer"));
+        }
+    }
+    if names.is_empty() {
+        return Err(format!("fio: no file is below {folder}\nhint: opendir= names a directory with files"));
+    }
+    names.sort();
+    Ok(names)
 }
 
 /// Says that files are laid out: the job's name, how many, how many bytes.
@@ -60,8 +91,15 @@ pub fn lay_out(
         if !works_in_files(job) || interrupt.raised() {
             continue;
         }
-        let short =
-            |file: &&FileNeed| !file.device && look(&file.path).map_or(0, |facts| facts.bytes) < file.bytes;
+        let directories = job.engine.is_about_directories();
+        let writes = job.direction.verbs.iter().any(|verb| verb.writes());
+        if job.files.create_on_open && writes && !job.engine.is_about_files() {
+            continue;
+        }
+        let short = |file: &&FileNeed| match directories {
+            true => !Path::new(&file.path).is_dir(),
+            false => !file.device && look(&file.path).map_or(0, |facts| facts.bytes) < file.bytes,
+        };
         let needed: Vec<&FileNeed> =
             member.files.iter().filter(|file| done.insert((&file.path, file.bytes))).filter(short).collect();
         if needed.is_empty() {
@@ -74,6 +112,11 @@ pub fn lay_out(
         let reads = job.direction.verbs.contains(&Verb::Read);
         let fills = reads || job.files.overwrite || job.data.verify_only;
         for file in needed {
+            if directories {
+                let cannot = |error| anyhow::anyhow!("cannot make the directory {}: {error}", file.path);
+                std::fs::create_dir_all(&file.path).map_err(cannot)?;
+                continue;
+            }
             make(job, file, fills, engine, interrupt)?;
             made.push(file.path.clone());
         }
@@ -179,6 +222,24 @@ fn read_through(path: &str) -> Result<()> {
     let mut file = File::open(path).map_err(cannot)?;
     let mut buffer = vec![0; MIB as usize];
     while file.read(&mut buffer).map_err(cannot)? > 0 {}
+    Ok(())
+}
+
+/// Writes the blocks that were not as they should be into files, where a job says so.
+pub fn dump(jobs: &[Job], planned: &Planned, engine: &Engine) -> Result<()> {
+    let wanted = planned.members.iter().any(|member| jobs[member.job].data.dumps);
+    for record in engine.caught.take().iter().filter(|_| wanted) {
+        let Some(Target::Path(target)) = planned.plan.targets.get(usize::from(record.target)) else {
+            continue;
+        };
+        let name = Path::new(&target.path).file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let path = format!("{name}.{}.received", record.offset);
+        std::fs::write(&path, &record.bytes).map_err(|error| {
+            anyhow::anyhow!(
+                "cannot write {path}: {error}\nhint: verify_dump writes into the working directory"
+            )
+        })?;
+    }
     Ok(())
 }
 

@@ -6,12 +6,24 @@ use fathom_tidy::skip;
 use std::process::Command;
 
 /// Runs fathom's fio on words in a place.
-fn fio(place: &Place, words: &str) -> Said {
+pub fn fio(place: &Place, words: &str) -> Said {
     let mut all = vec!["fio"];
     all.extend(words.split_whitespace());
     let mut command = place.fathom(&all);
     command.env_remove("FATHOM_NOTES").env_remove("FATHOM_WRITE_CONSENT");
     say(command)
+}
+
+/// What the Debian fio says to the same words in the same place; nothing where there is none.
+pub fn peer(place: &Place, words: &str, status: i32) -> Option<Said> {
+    let mut command = Command::new("fio");
+    command.args(words.split_whitespace());
+    place.at_home(&mut command);
+    if Command::new("fio").arg("--version").output().is_err() {
+        skip("figures beside fio's", "no fio here");
+        return None;
+    }
+    Some(say(command).ends(status))
 }
 
 fn counts(said: &Said) -> Vec<(String, u64, u64, u64)> {
@@ -174,6 +186,7 @@ fn counts_are_those_of_the_debian_fio() {
         "--size=1m --rw=read --io_size=100k --loops=3",
         "--size=1m --rw=read:12k",
         "--size=1m --rw=randread:8",
+        "--size=1m --rw=read:-8k",
         "--size=1m --rw=trimwrite --ioengine=null",
         "--size=1m --rw=write --verify=crc32c",
         "--size=1m --rw=read --zonemode=strided --zonesize=64k --zonerange=128k",
@@ -182,6 +195,14 @@ fn counts_are_those_of_the_debian_fio() {
         "--size=1m --rw=read --filename=f --numjobs=2 --offset_increment=1m --group_reporting",
         "--size=1m --ioengine=mmap --rw=write",
         "--nrfiles=5 --filesize=4k --ioengine=filestat",
+        "--nrfiles=5 --filesize=4k --ioengine=filecreate --numjobs=2",
+        "--nrfiles=5 --filesize=4k --ioengine=filedelete",
+        "--size=1m --rw=randwrite --ioengine=posixaio --iodepth=8",
+        "--size=256k --rw=write --ioengine=falloc",
+        "--size=256k --rw=write --ioengine=ftruncate",
+        "--size=64k --rw=write --verify=pattern --verify_pattern=0xff%o\"abcd\"-12",
+        "--size=1m --rw=randread --ioengine=libaio --iodepth=16 --iodepth_batch_complete_max=4",
+        "--size=1m --rw=randread --nice=5 --prio=4 --prioclass=2 --fadvise_hint=random",
     ] {
         let (ours, theirs) = (Place::new(), Place::new());
         let words = format!("--output-format=json --name=a {words}");

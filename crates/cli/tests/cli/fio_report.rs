@@ -242,8 +242,13 @@ fn syncing(folder: &Path) -> Case {
     let mut case = file(folder, WRITES, QueueKind::Psync, 1, words);
     if let Work::Blocks(blocks) = &mut case.plan.streams[0].work {
         blocks.pattern = Pattern::Sequential(Begin::First);
-        blocks.sync =
-            vec![SyncRule { every: 4, of: Verb::Write, kind: SyncKind::Fsync, all_targets_in_turn: false }];
+        blocks.sync = vec![SyncRule {
+            every: 4,
+            of: Verb::Write,
+            kind: SyncKind::Fsync,
+            all_targets_in_turn: false,
+            between: false,
+        }];
     }
     case.plan.streams[0].stop.operations = Some(80);
     case.with(|job| (job.rw, job.ioengine) = ("write".to_owned(), "sync".to_owned()))

@@ -11,6 +11,7 @@ mod dt_watch;
 mod faults;
 mod fio;
 mod fio_report;
+mod fio_terms;
 mod guard;
 mod input;
 mod iozone;

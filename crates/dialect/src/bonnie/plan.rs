@@ -106,7 +106,13 @@ fn bulk(options: &Options, test: Test, file: &str, size: u64, plan: &mut Plan) -
         direct: options.direct && !characters,
         durability: Durability::None,
     }));
-    let sync = SyncRule { every: 1, of: Verb::Write, kind: SyncKind::Fsync, all_targets_in_turn: false };
+    let sync = SyncRule {
+        every: 1,
+        of: Verb::Write,
+        kind: SyncKind::Fsync,
+        all_targets_in_turn: false,
+        between: false,
+    };
     let blocks = Blocks {
         region: (Extent::Bytes(Bytes(0)), Extent::Bytes(Bytes(length))),
         pattern: match test {
@@ -156,6 +162,7 @@ fn of_files(options: &Options, test: Test, under: &str) -> Stream {
         directories: options.directories,
         shuffled: test >= Test::CreateAtRandom,
         entry: Entry::File,
+        first: 0,
     };
     let mut stream = Stream::closed(test.name(), Blocks::random_reads(SpaceId(0), Bytes(1)), 1);
     stream.work = Work::Files(files);

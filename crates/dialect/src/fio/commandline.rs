@@ -1,7 +1,7 @@
 //! fio's command line: general options, jobs made of words, job files.
 
 use super::jobfile::{Section, Setting, Surroundings, TROUBLES_MOST, filled, words_as_source};
-use super::options::{self, Kind, beginning, did_you_mean, find};
+use super::options::{self, beginning, did_you_mean, find};
 use super::place::{Place, Trouble};
 use fathom_spec::Nanos;
 use std::collections::VecDeque;
@@ -78,6 +78,8 @@ pub struct General {
     pub aux_path: Option<String>,
     /// `--idle-prof`.
     pub idle_prof: Option<String>,
+    /// `--allow-exec`, ours: jobs may run commands.
+    pub allow_exec: bool,
     /// `--extras`, ours: what fathom knows beyond fio goes into the JSON.
     pub extras: bool,
 }
@@ -132,7 +134,7 @@ const GENERAL: &[(&str, Takes, &str)] = &[
     ("alloc-size", Takes::Value, ""),
     ("idle-prof", Takes::Value, "CPU idleness is not measured"),
     ("extras", Takes::Nothing, ""),
-    ("allow-exec", Takes::Nothing, "no job runs commands"),
+    ("allow-exec", Takes::Nothing, ""),
     ("merge-blktrace-only", Takes::Nothing, "recordings are not merged"),
     ("cpuclock-test", Takes::Nothing, "the clock is tested at each start"),
     ("crctest", Takes::Maybe, "fathom's own benchmarks time its checksums"),
@@ -216,7 +218,7 @@ impl<'a> Reader<'a> {
 
     fn setting(&mut self, name: &'static str, value: Option<&'a str>, at: Place) {
         let id = find(name).expect("a name from the table is in the table");
-        let bare = matches!(options::all()[id].kind, Kind::Flag);
+        let bare = options::all()[id].may_be_bare();
         let value = if bare { value } else { self.next_value(value) };
         let value = value.map(|value| filled(value, self.around));
         if name == "name" {
@@ -353,6 +355,7 @@ impl General {
             "bandwidth-log" => self.bandwidth_log = true,
             "debug" => self.debug = value.split(',').map(str::to_owned).collect(),
             "aux-path" => self.aux_path = Some(value.to_owned()),
+            "allow-exec" => self.allow_exec = true,
             "extras" => self.extras = true,
             // fio's own pool of memory: nothing here comes from it.
             _ => {}

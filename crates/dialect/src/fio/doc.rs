@@ -1,7 +1,7 @@
 //! `docs/dialect/fio.md`, written from the table of options.
 
+use super::engines::ENGINES;
 use super::help::{OTHER_ENGINES, takes};
-use super::meaning::ENGINES;
 use super::options::{FioOption, State, all};
 use std::fmt::Write;
 

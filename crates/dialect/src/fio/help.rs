@@ -83,14 +83,10 @@ pub fn takes(kind: &Kind) -> &'static str {
 
 /// Engines of fio 3.33 that are not here.
 pub const OTHER_ENGINES: &[(&str, &str)] = &[
-    ("posixaio", "the C library's threads; use io_uring or libaio"),
-    ("falloc", "only space is reserved"),
-    ("ftruncate", "only sizes are changed"),
     ("splice", "pipes are not measured"),
     ("net", "networks are not measured"),
     ("netsplice", "networks are not measured"),
     ("rdma", "networks are not measured"),
-    ("exec", "a job file that runs commands is a danger"),
     ("sg", "no passthrough"),
     ("io_uring_cmd", "no passthrough"),
     ("e4defrag", "fathom moves no blocks"),
@@ -103,15 +99,12 @@ pub const OTHER_ENGINES: &[(&str, &str)] = &[
     ("pmemblk", "no library for it is linked"),
     ("dev-dax", "no library for it is linked"),
     ("libpmem", "no library for it is linked"),
-    ("dircreate", "directories are not measured"),
-    ("dirstat", "directories are not measured"),
-    ("dirdelete", "directories are not measured"),
     ("external", "engines are not loaded from files"),
 ];
 
 /// `--enghelp`, `--enghelp=ENGINE`, `--enghelp=ENGINE,OPTION`. `false`: there is no such thing.
 pub fn engines(asked: &str, out: &mut impl Write) -> io::Result<bool> {
-    let works = super::meaning::ENGINES.iter().map(|(name, _)| *name);
+    let works = super::engines::ENGINES.iter().map(|(name, _)| *name);
     if asked.is_empty() {
         writeln!(out, "Available IO engines:")?;
         works.into_iter().try_for_each(|name| writeln!(out, "\t{name}"))?;

@@ -4,6 +4,7 @@ use super::assemble::Typed;
 use super::numbers::{Amount, KbBase};
 use super::options::find;
 use super::place::{Place, Trouble};
+use super::terms::Terms;
 use super::values::Value;
 use fathom_spec::{Nanos, Verb};
 
@@ -44,6 +45,8 @@ pub struct Job {
     pub thread: bool,
     /// What is reported of it.
     pub report: Reporting,
+    /// What it puts up with, and what it is to the system.
+    pub terms: Terms,
 }
 
 /// When a job begins.
@@ -74,20 +77,49 @@ pub struct Engine {
     pub no_wait: bool,
     /// Share of a CPU, percent (cpuio).
     pub cpu_percent: i64,
+    /// Length of a busy chunk (cpuio).
+    pub cpu_chunk: Nanos,
+    /// Sort numbers rather than do nothing (cpuio).
+    pub cpu_sorts: bool,
+    /// Other threads submit (`io_submit_mode=offload`).
+    pub offload: bool,
+    /// What is run (exec).
+    pub command: Option<Program>,
+}
+
+/// What the exec engine runs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Program {
+    /// `program=`.
+    pub program: String,
+    /// `arguments=`, as it was said.
+    pub arguments: String,
+    /// `grace_time=`.
+    pub grace: Nanos,
+    /// Its output goes into files.
+    pub redirected: bool,
 }
 
 impl Engine {
     /// Does it keep several I/Os outstanding?
     pub fn is_asynchronous(&self) -> bool {
-        matches!(self.name, "libaio" | "io_uring" | "posixaio")
+        self.offload || matches!(self.name, "libaio" | "io_uring" | "posixaio")
     }
     /// Does it make, look at or remove files rather than do I/O in them?
     pub fn is_about_files(&self) -> bool {
-        matches!(self.name, "filecreate" | "filestat" | "filedelete")
+        self.name.starts_with("file") || self.is_about_directories()
+    }
+    /// The same, of directories?
+    pub fn is_about_directories(&self) -> bool {
+        self.name.starts_with("dir")
+    }
+    /// Is it done one act at a time, and not in blocks?
+    pub fn is_serial(&self) -> bool {
+        self.is_about_files() || matches!(self.name, "cpuio" | "exec")
     }
     /// Does it touch no files at all?
     pub fn is_diskless(&self) -> bool {
-        matches!(self.name, "null" | "cpuio")
+        matches!(self.name, "null" | "cpuio" | "exec")
     }
 }
 
@@ -116,6 +148,10 @@ pub struct Files {
     pub pre_read: bool,
     /// Remove them at the end.
     pub unlink: bool,
+    /// Made when they are opened, and not laid out before.
+    pub create_on_open: bool,
+    /// All files below this directory are the job's.
+    pub below: Option<String>,
 }
 
 /// Which part of the files, and how much.
@@ -148,8 +184,8 @@ pub struct Direction {
     pub verbs: Vec<Verb>,
     /// Not one after the other.
     pub random: bool,
-    /// `:n` behind it: operations between new offsets, or bytes skipped.
-    pub modifier: Option<u64>,
+    /// `:n` behind it: operations between new offsets, or bytes skipped; back if it is negative.
+    pub modifier: Option<i64>,
     /// The same offset again, rather than the next.
     pub identical: bool,
     /// Percent of reads in a mix.
@@ -236,6 +272,8 @@ pub struct Data {
     pub verify: Option<&'static str>,
     /// `verify_pattern=`.
     pub verify_pattern: Option<Vec<u8>>,
+    /// Where in it a block's own offset begins.
+    pub verify_places: Vec<u32>,
     /// Bytes from one header to the next; 0: one a block.
     pub verify_interval: u32,
     /// The header changes places with what stands so many bytes further on.
@@ -246,6 +284,8 @@ pub struct Data {
     pub verify_only: bool,
     /// The first mismatch ends the job.
     pub fatal: bool,
+    /// Blocks that are not as they should be go into files.
+    pub dumps: bool,
     /// Check after so many writes, so many at a time.
     pub backlog: Option<(u64, u64)>,
     /// Threads that check.

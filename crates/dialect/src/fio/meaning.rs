@@ -1,10 +1,12 @@
 //! From what was said to what is meant: one part of a job after the other.
 
 use super::assemble::Typed;
+use super::engines::engine;
 use super::job::*;
 use super::numbers;
 use super::pattern;
 use super::place::Trouble;
+use super::terms::terms;
 use super::values::Value;
 use fathom_spec::{Nanos, Verb};
 
@@ -29,6 +31,7 @@ pub fn meant(typed: &Typed) -> Result<Job, Trouble> {
         place: conditions(&look)?,
         thread: look.switch("thread", false),
         report: reporting(&look)?,
+        terms: terms(&look)?,
         engine,
         direction,
     })
@@ -52,45 +55,6 @@ fn starting(look: &Look) -> Result<Starting, Trouble> {
     })
 }
 
-/// Engines that work, and what they are here.
-pub const ENGINES: &[(&str, &str)] = &[
-    ("sync", "pread and pwrite, one at a time"),
-    ("psync", "pread and pwrite, one at a time"),
-    ("vsync", "preadv2 and pwritev2, one at a time; neighbours are not put together"),
-    ("pvsync", "preadv2 and pwritev2, one at a time"),
-    ("pvsync2", "preadv2 and pwritev2, one at a time"),
-    ("libaio", "the kernel's asynchronous I/O"),
-    ("io_uring", "io_uring"),
-    ("mmap", "loads and stores on a mapping"),
-    ("null", "nothing is done"),
-    ("cpuio", "CPU time"),
-    ("filecreate", "files are made"),
-    ("filestat", "files are looked at"),
-    ("filedelete", "files are removed"),
-];
-
-fn engine(look: &Look) -> Result<Engine, Trouble> {
-    let (name, rest) = look.word("ioengine", "psync");
-    if name == "external" || rest.is_some() {
-        return Err(look.wrong("ioengine", "engines are not loaded from files", "name one of the table"));
-    }
-    if !ENGINES.iter().any(|(works, _)| *works == name) {
-        let hint = "these work: sync psync vsync pvsync pvsync2 libaio io_uring mmap null cpuio filecreate filestat filedelete";
-        return Err(look.wrong("ioengine", &format!("there is no {name} here"), hint));
-    }
-    let cpu_percent = look.integer("cpuload").unwrap_or(0);
-    if name == "cpuio" && cpu_percent == 0 {
-        return Err(look.wrong("cpuload", "cpuio needs it", "say cpuload=50"));
-    }
-    Ok(Engine {
-        name,
-        poll: look.switch("hipri", false),
-        submit_poll: look.switch("sqthread_poll", false),
-        no_wait: look.switch("nowait", false),
-        cpu_percent,
-    })
-}
-
 fn files(look: &Look) -> Result<Files, Trouble> {
     let list = |name: &str| look.text(name).map(split_names).unwrap_or_default();
     let names = list("filename");
@@ -109,6 +73,8 @@ fn files(look: &Look) -> Result<Files, Trouble> {
         overwrite: look.switch("overwrite", false),
         pre_read: look.switch("pre_read", false),
         unlink: look.switch("unlink", false),
+        create_on_open: look.switch("create_on_open", false),
+        below: look.text("opendir").filter(|text| !text.is_empty()).map(str::to_owned),
     })
 }
 
@@ -169,9 +135,15 @@ fn direction(look: &Look) -> Result<Direction, Trouble> {
     let (word, modifier) = look.word("rw", "read");
     let modifier = match modifier {
         None => None,
-        Some(text) => Some(numbers::bytes(&text, look.base()).filter(|n| *n > 0).ok_or_else(|| {
-            look.wrong("rw", &format!(":{text} is no number"), "say rw=randread:8 or rw=read:512k")
-        })?),
+        Some(text) => {
+            let (back, digits) = text.strip_prefix('-').map_or((false, text.as_str()), |rest| (true, rest));
+            let number = numbers::bytes(digits, look.base()).and_then(|number| i64::try_from(number).ok());
+            // Only what goes in order goes back.
+            let number = number.filter(|number| *number > 0 && !(back && word.starts_with("rand")));
+            let wrong =
+                || look.wrong("rw", &format!(":{text} is no number"), "say rw=randread:8 or rw=read:512k");
+            Some(number.map(|number| if back { -number } else { number }).ok_or_else(wrong)?)
+        }
     };
     let verbs = match word {
         "read" | "randread" => vec![Verb::Read],
@@ -294,10 +266,6 @@ fn weights(part: &str, look: &Look) -> Result<Vec<(u64, u8)>, String> {
 }
 
 fn pacing(look: &Look) -> Result<Pacing, Trouble> {
-    if look.word("io_submit_mode", "inline").0 == "offload" {
-        let hint = "leave it out: the engine that works also submits";
-        return Err(look.wrong("io_submit_mode", "no other threads submit", hint));
-    }
     if look.word("thinktime_blocks_type", "complete").0 == "issue" {
         return Err(look.wrong("thinktime_blocks_type", "only completions are counted", "say complete"));
     }
@@ -364,7 +332,14 @@ fn data(look: &Look, direction: &Direction) -> Result<Data, Trouble> {
     if verify.is_some() && direction.verbs.contains(&Verb::Trim) {
         return Err(look.wrong("verify", "what is discarded cannot be checked", "leave verify out"));
     }
-    let verify_pattern = bytes("verify_pattern")?;
+    let (verify_pattern, verify_places) = match look.text("verify_pattern") {
+        Some(text) if verify == Some("pattern") => {
+            let wrong = |(what, hint): (String, String)| look.wrong("verify_pattern", &what, &hint);
+            let (bytes, places) = pattern::placed(text).map_err(wrong)?;
+            (Some(bytes), places)
+        }
+        _ => (bytes("verify_pattern")?, Vec::new()),
+    };
     if verify == Some("pattern") && verify_pattern.is_none() {
         return Err(look.wrong(
             "verify",
@@ -380,11 +355,13 @@ fn data(look: &Look, direction: &Direction) -> Result<Data, Trouble> {
         dedupe_percent: look.count("dedupe_percentage").unwrap_or(0) as u8,
         verify,
         verify_pattern,
+        verify_places,
         verify_interval: look.small("verify_interval", 0)?,
         verify_offset: look.small("verify_offset", 0)?,
         do_verify: look.switch("do_verify", true),
         verify_only: look.switch("verify_only", false),
         fatal: look.switch("verify_fatal", false),
+        dumps: look.switch("verify_dump", false),
         backlog: backlog
             .map(|every| (every, look.count("verify_backlog_batch").filter(|b| *b > 0).unwrap_or(every))),
         checkers: look.small("verify_async", 0)?,

@@ -8,9 +8,10 @@
 //! | [`jobfile`] | sections, includes, variables |
 //! | [`commandline`] | general options, jobs made of words |
 //! | [`mod@assemble`] | defaults handed down, names looked up |
-//! | [`job`], [`meaning`], [`pattern`] | what a job means |
+//! | [`job`], [`meaning`], [`engines`], [`pattern`], [`terms`] | what a job means |
 //! | [`territory`], [`streams`], [`plan`](mod@plan) | where it works, what it does, and the plan of all jobs |
 //! | [`reported`](mod@reported) | what a report must know of each clone |
+//! | [`steady`] | whether a job is steady |
 //! | [`report`] | what fio prints, and its log files |
 //! | [`import`] | reads fio's JSON into a record |
 //! | [`help`], [`doc`] | `--cmdhelp`, `--enghelp`, `--showcmd`; `docs/dialect/fio.md` |
@@ -19,6 +20,7 @@
 pub mod assemble;
 pub mod commandline;
 pub mod doc;
+pub mod engines;
 pub mod expression;
 pub mod help;
 pub mod import;
@@ -32,7 +34,9 @@ pub mod place;
 pub mod plan;
 pub mod report;
 pub mod reported;
+pub mod steady;
 pub mod streams;
+pub mod terms;
 pub mod territory;
 pub mod values;
 

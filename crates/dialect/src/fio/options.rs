@@ -66,6 +66,14 @@ pub struct FioOption {
     pub engines: Vec<&'static str>,
 }
 
+impl FioOption {
+    /// May it be said without a value? Logs have the job's name then.
+    pub fn may_be_bare(&self) -> bool {
+        let log = self.name.starts_with("write_") && self.name.ends_with("_log");
+        log || matches!(self.kind, Kind::Flag)
+    }
+}
+
 /// Its number in the table.
 pub type OptionId = usize;
 

@@ -1,14 +1,25 @@
-//! Patterns of bytes: `0xdeadbeef`, `"abcd"`, `-12`, and any of them after one another.
+//! Patterns of bytes: `0xdeadbeef`, `"abcd"`, `-12`, `%o` for a block's own offset, and any of them after one another.
 
-/// The bytes of a pattern, or what is wrong with it and what to do.
+/// The bytes of a pattern without offsets, or what is wrong with it and what to do.
 pub fn bytes(text: &str) -> Result<Vec<u8>, (String, String)> {
+    match placed(text)? {
+        (bytes, places) if places.is_empty() => Ok(bytes),
+        _ => Err(("%o stands here for nothing".to_owned(), "say it with verify=pattern only".to_owned())),
+    }
+}
+
+/// Bytes of an offset in a pattern.
+const OFFSET_BYTES: usize = 8;
+
+/// The bytes of a pattern and where in them a block's offset begins, or what is wrong with it and what to do.
+pub fn placed(text: &str) -> Result<(Vec<u8>, Vec<u32>), (String, String)> {
     let wrong = |what: String| {
         Err((
             what,
             "say 0x and hexadecimal digits, \"text\" in quotes, a number, or several of them".to_owned(),
         ))
     };
-    let mut bytes = Vec::new();
+    let (mut bytes, mut places) = (Vec::new(), Vec::new());
     let mut rest = text.trim();
     while !rest.is_empty() {
         if let Some(behind) = rest.strip_prefix('"') {
@@ -19,8 +30,10 @@ pub fn bytes(text: &str) -> Result<Vec<u8>, (String, String)> {
             rest = after;
         } else if rest.starts_with('\'') {
             return wrong("bytes are not taken from files".to_owned());
-        } else if rest.starts_with('%') {
-            return wrong("% stands for a block's own data, which patterns do not hold".to_owned());
+        } else if let Some(behind) = rest.strip_prefix("%o") {
+            places.push(bytes.len() as u32);
+            bytes.extend([0; OFFSET_BYTES]);
+            rest = behind;
         } else if let Some(behind) = rest.strip_prefix("0x").or_else(|| rest.strip_prefix("0X")) {
             let digits = behind.find(|c: char| !c.is_ascii_hexdigit()).unwrap_or(behind.len());
             if digits == 0 {
@@ -36,17 +49,16 @@ pub fn bytes(text: &str) -> Result<Vec<u8>, (String, String)> {
                 let shown: String = rest.chars().take(20).collect();
                 return wrong(format!("{shown:?} is no pattern"));
             };
-            // The number's bytes, lowest first, without those that are only its sign.
+            // The number's bytes, lowest first, without zeros above it; those of a negative one are always four.
             let four = number.to_le_bytes();
-            let sign = if number < 0 { 0xff } else { 0 };
-            let used = 4 - four.iter().rev().take_while(|byte| **byte == sign).count();
+            let used = 4 - four.iter().rev().take_while(|byte| **byte == 0).count();
             bytes.extend_from_slice(&four[..used.max(1)]);
             rest = &rest[length..];
         }
     }
     match bytes.len() {
         0 => wrong("a pattern needs bytes".to_owned()),
-        1..=512 => Ok(bytes),
+        1..=512 => Ok((bytes, places)),
         more => wrong(format!("a pattern has at most 512 bytes, not {more}")),
     }
 }
@@ -68,15 +80,22 @@ mod tests {
         assert_eq!(bytes("0xdeadbeef").unwrap(), [0xde, 0xad, 0xbe, 0xef]);
         assert_eq!(bytes("0xabc").unwrap(), [0x0a, 0xbc]);
         assert_eq!(bytes("\"abcd\"").unwrap(), b"abcd");
-        assert_eq!(bytes("-12").unwrap(), [0xf4]);
+        assert_eq!(bytes("-12").unwrap(), [0xf4, 0xff, 0xff, 0xff]);
         assert_eq!(bytes("0").unwrap(), [0]);
         assert_eq!(bytes("258").unwrap(), [2, 1]);
-        assert_eq!(bytes("0xface\"ab\"-1").unwrap(), [0xfa, 0xce, b'a', b'b', 0xff]);
+        assert_eq!(bytes("0xface\"ab\"-1").unwrap(), [0xfa, 0xce, b'a', b'b', 0xff, 0xff, 0xff, 0xff]);
+    }
+
+    #[test]
+    fn an_offset_has_eight_bytes_in_its_place() {
+        let expected = [&[0xff][..], &[0; 8], b"abcd", &[0xf4, 0xff, 0xff, 0xff]].concat();
+        assert_eq!(placed("0xff%o\"abcd\"-12").unwrap(), (expected, vec![1]));
+        assert_eq!(placed("%o%o").unwrap(), (vec![0; 16], vec![0, 8]));
     }
 
     #[test]
     fn what_is_none_says_so() {
-        for text in ["", "\"a", "'file'", "0x", "%o", "hello", "--1", "99999999999"] {
+        for text in ["", "\"a", "'file'", "0x", "%o", "%x", "hello", "--1", "99999999999"] {
             assert!(bytes(text).is_err(), "{text}");
         }
         assert!(bytes(&"1".repeat(100_000)).is_err());

@@ -53,7 +53,7 @@ pub fn plan(jobs: &[Job], facts: &Facts) -> Result<Planned, Trouble> {
     for number in 0..jobs.len() {
         maker.job(number)?;
     }
-    maker.take_down()?;
+    maker.take_down();
     Ok(Planned { plan: maker.plan, members: maker.members, notes: maker.notes })
 }
 
@@ -101,7 +101,11 @@ impl Maker<'_> {
         }
         let mut streams = Vec::new();
         for clone in 0..start.clones {
-            streams.push(self.clone(number, clone, &after)?);
+            let before = self.command(job.terms.before.as_deref(), job, "prerun", &after);
+            let first = before.map_or_else(|| after.clone(), |stream| vec![stream]);
+            let stream = self.clone(number, clone, &first)?;
+            streams.push(stream);
+            streams.extend(self.command(job.terms.after.as_deref(), job, "postrun", &[stream]));
         }
         self.named.entry(job.name.clone()).or_default().extend(&streams);
         self.together.extend(streams);
@@ -121,6 +125,23 @@ impl Maker<'_> {
         let group = GroupId(self.group);
         self.members.push(Member { job: number, clone, group, stream: id, files: territory.files });
         Ok(id)
+    }
+
+    /// A shell's command, as a stream that nobody reports.
+    fn command(&mut self, text: Option<&str>, job: &Job, when: &str, after: &[StreamId]) -> Option<StreamId> {
+        let output = format!("{}.{when}.txt", job.name);
+        let command = Command {
+            program: "/bin/sh".to_owned(),
+            arguments: vec!["-c".to_owned(), text?.to_owned()],
+            output: Some((output.clone(), output)),
+            grace: Nanos::from_seconds(1),
+        };
+        let nothing = Blocks::random_reads(SpaceId(0), Bytes(1));
+        let mut stream = Stream::closed(format!("{} {when}", job.name), nothing, 1);
+        stream.work = Work::Command(Box::new(command));
+        (stream.keep, stream.group) = (Keep::default(), GroupId(self.group));
+        stream.start.after = after.to_vec();
+        Some(self.plan.add_stream(stream))
     }
 
     fn flow(&mut self, id: i64) -> CellId {
@@ -169,7 +190,9 @@ impl Maker<'_> {
             _ => (Durability::None, 0),
         };
         // Files are laid out before; a write may still find one that another job made too short.
-        let create = (writes && !file.device && job.files.fallocate != "none").then_some(file.bytes);
+        let reserved = if job.files.create_on_open { 0 } else { file.bytes };
+        let wanted = job.files.create_on_open || job.files.fallocate != "none";
+        let create = (writes && !file.device && wanted).then_some(reserved);
         let key = (file.path.clone(), writes, job.sync.direct, code, create);
         let targets = &mut self.plan.targets;
         *self.targets.entry(key).or_insert_with(|| {
@@ -185,7 +208,7 @@ impl Maker<'_> {
     }
 
     /// `exitall`: the groups that a job takes along when it ends.
-    fn take_down(&mut self) -> Result<(), Trouble> {
+    fn take_down(&mut self) {
         let one_group = self.group == 0;
         for member in &self.members {
             let job = &self.jobs[member.job];
@@ -194,20 +217,13 @@ impl Maker<'_> {
                 Some("group") => {
                     self.plan.streams[member.stream.0 as usize].stop.takes_down = Some(member.group)
                 }
+                // What reaches beyond a group is told to those concerned by whoever watches the run.
                 Some(_) if one_group => {
                     self.plan.streams[member.stream.0 as usize].stop.takes_down = Some(member.group);
                 }
-                Some(what) => {
-                    let what = format!("{}: exit_what={what} reaches beyond a group", job.name);
-                    return Err(Trouble::at(
-                        &job.at,
-                        what,
-                        "say exit_what=group, or put all jobs into one group",
-                    ));
-                }
+                Some(_) => {}
             }
         }
-        Ok(())
     }
 }
 

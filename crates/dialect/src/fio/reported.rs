@@ -2,7 +2,7 @@
 
 use super::job::Job;
 use super::plan::Planned;
-use super::report::{LatencyTarget, ReportJob, Switches, Unified};
+use super::report::{LatencyTarget, ReportJob, Switches, Unified, UntoldSyncs};
 
 /// The clones that are reported, in the order of the job file. `process`: the number shown as the first one's.
 pub fn reported(jobs: &[Job], planned: &Planned, process: u32) -> Vec<ReportJob> {
@@ -52,6 +52,14 @@ fn of_job(job: &Job) -> ReportJob {
         significant_figures: report.significant_figures as usize,
         sample_ns: report.samples.0.0.max(1),
         thread: job.thread,
+        continue_on_error: job.terms.counts_errors,
+        excused: job.terms.excused.clone(),
+        bytes_each: job.engine.is_about_files().then_some(job.area.file_size).flatten(),
+        untold_syncs: match (job.sync.fsync, job.sync.end_fsync) {
+            (None, _) => UntoldSyncs::All,
+            (Some(_), true) => UntoldSyncs::Last,
+            (Some(_), false) => UntoldSyncs::None,
+        },
         ..ReportJob::new(job.name.clone(), job.direction.word, Vec::new())
     }
 }

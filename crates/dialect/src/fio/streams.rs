@@ -3,6 +3,7 @@
 use super::job::Job;
 use super::numbers;
 use super::place::Trouble;
+use super::terms::Hint;
 use super::territory::{Territory, column, least_block, ranges};
 use fathom_spec::*;
 
@@ -52,7 +53,18 @@ pub fn stream(job: &Job, ground: &Ground) -> Result<Stream, Trouble> {
             log: None,
         },
         placement: placement(job, ground.clone),
+        terms: terms(job),
     })
+}
+
+/// What ends a clone before its time, and what it is to the system.
+fn terms(job: &Job) -> Terms {
+    let verbs = [Verb::Read, Verb::Write, Verb::Trim];
+    let latency_most = match job.terms.latency_most {
+        Some(most) if !job.engine.is_serial() => verbs.iter().map(|verb| (*verb, most)).collect(),
+        _ => Vec::new(),
+    };
+    Terms { failures: job.terms.excused.clone(), latency_most, standing: job.terms.standing.clone() }
 }
 
 /// Of a range, each clone draws its own.
@@ -76,17 +88,21 @@ fn mixed(seed: u64) -> u64 {
 
 fn work(job: &Job, ground: &Ground) -> Result<Work, Trouble> {
     let verbs = match job.engine.name {
-        "cpuio" => return Ok(Work::Compute { share: job.engine.cpu_percent as f64 / 100.0 }),
-        "filecreate" => vec![Verb::Create],
-        "filestat" => vec![Verb::Stat],
-        "filedelete" => vec![Verb::Delete],
+        "cpuio" => {
+            let share = job.engine.cpu_percent as f64 / 100.0;
+            return Ok(Work::Compute { share, chunk: job.engine.cpu_chunk, sorts: job.engine.cpu_sorts });
+        }
+        "exec" => return Ok(Work::Command(Box::new(command(job)))),
+        "filecreate" | "dircreate" => vec![Verb::Create],
+        "filestat" | "dirstat" => vec![Verb::Stat],
+        "filedelete" | "dirdelete" => vec![Verb::Delete],
         _ => return blocks(job, ground).map(|blocks| Work::Blocks(Box::new(blocks))),
     };
     let files = &job.files;
     let made_up =
         files.names.is_empty() && files.format == "$jobname.$jobnum.$filenum" && !job.name.contains('/');
-    if !made_up || (ground.clone > 0 && verbs != [Verb::Create]) {
-        let hint = "leave filename= and filename_format= out, and numjobs= too unless files are made";
+    if !made_up {
+        let hint = "leave filename= and filename_format= out";
         return Err(wrong(job, format!("{} works on files named as fio names them", job.engine.name), hint));
     }
     let turn = ground.clone as usize % files.directories.len().max(1);
@@ -97,15 +113,25 @@ fn work(job: &Job, ground: &Ground) -> Result<Work, Trouble> {
         size_least: None,
         size: Bytes(0),
         under: files.directories.get(turn).cloned().unwrap_or_else(|| ".".to_owned()),
-        prefix: if ground.clone == 0 {
-            format!("{}.", job.name)
-        } else {
-            format!("{}.{}.", job.name, ground.clone)
-        },
+        prefix: format!("{}.", job.name),
         directories: 0,
         shuffled: false,
-        entry: Entry::File,
+        entry: if job.engine.is_about_directories() { Entry::Directory } else { Entry::File },
+        first: ground.clone,
     }))
+}
+
+fn command(job: &Job) -> Command {
+    let program = job.engine.command.clone().unwrap_or_default();
+    let seconds = job.stop.time.map_or(0, |time| time.0 / 1_000_000_000);
+    let told = |word: &str| word.replace("%r", &seconds.to_string()).replace("%n", &job.name);
+    let output = (format!("{}.stdout", job.name), format!("{}.stderr", job.name));
+    Command {
+        arguments: program.arguments.split_whitespace().map(told).collect(),
+        program: program.program,
+        output: program.redirected.then_some(output),
+        grace: program.grace,
+    }
 }
 
 fn blocks(job: &Job, ground: &Ground) -> Result<Blocks, Trouble> {
@@ -140,9 +166,21 @@ fn blocks(job: &Job, ground: &Ground) -> Result<Blocks, Trouble> {
             huge_pages: job.place.huge_pages,
             no_overlap: job.pace.no_overlap,
             buffer_offset: 0,
+            expect: expect(job),
         },
         shared: None,
     })
+}
+
+/// What the kernel is told of the order of I/Os.
+fn expect(job: &Job) -> Expect {
+    match job.terms.hint {
+        Hint::Silent => Expect::Nothing,
+        Hint::Random => Expect::Random,
+        Hint::Sequential => Expect::Sequential,
+        Hint::Honest if job.direction.random => Expect::Random,
+        Hint::Honest => Expect::Sequential,
+    }
 }
 
 fn pattern(job: &Job) -> Result<Pattern, Trouble> {
@@ -157,7 +195,9 @@ fn pattern(job: &Job) -> Result<Pattern, Trouble> {
         }
         return Ok(match direction.modifier {
             None | Some(1) => pattern,
-            Some(run) => Pattern::Runs { of: Box::new(pattern), run, same: direction.identical },
+            Some(run) => {
+                Pattern::Runs { of: Box::new(pattern), run: run.unsigned_abs(), same: direction.identical }
+            }
         });
     }
     if let Some((size, range, skip)) = job.area.zones {
@@ -168,9 +208,10 @@ fn pattern(job: &Job) -> Result<Pattern, Trouble> {
     }
     match direction.modifier {
         Some(run) if direction.identical => {
+            let run = run.unsigned_abs();
             Ok(Pattern::Runs { of: Box::new(Pattern::Sequential(Begin::First)), run, same: true })
         }
-        Some(step) => Ok(Pattern::Strided { step: step.min(i64::MAX as u64) as i64, run: 1, skip: 0 }),
+        Some(step) => Ok(Pattern::Strided { step, run: 1, skip: 0 }),
         None if job.area.append => Ok(Pattern::Sequential(Begin::Append)),
         None => Ok(Pattern::Sequential(Begin::First)),
     }
@@ -221,7 +262,10 @@ fn zones(job: &Job, text: &str, absolute: bool) -> Result<Pattern, Trouble> {
     for part in text.split(':').filter(|part| !part.is_empty()) {
         let read = part.split_once('/').and_then(|(share, size)| {
             let share = share.trim().parse::<f64>().ok().filter(|s| (0.0..=100.0).contains(s))?;
-            let size = if absolute {
+            // A share of what is left, once all others are known.
+            let size = if size.trim().is_empty() && !absolute {
+                f64::NAN
+            } else if absolute {
                 numbers::bytes(size, numbers::KbBase::Old)? as f64
             } else {
                 size.trim().parse::<f64>().ok().filter(|s| (0.0..=100.0).contains(s))?
@@ -230,6 +274,10 @@ fn zones(job: &Job, text: &str, absolute: bool) -> Result<Pattern, Trouble> {
         });
         zones.push(read.ok_or_else(|| wrong(job, format!("{part:?} is no zone"), hint))?);
     }
+    let blank = zones.iter().filter(|zone| zone.1.is_nan()).count();
+    let said: f64 = zones.iter().map(|zone| zone.1).filter(|size| !size.is_nan()).sum();
+    let left = (100.0 - said).max(0.0) / blank.max(1) as f64;
+    zones.iter_mut().filter(|zone| zone.1.is_nan()).for_each(|zone| zone.1 = left);
     let shares: f64 = zones.iter().map(|zone| zone.0).sum();
     let sizes: f64 = zones.iter().map(|zone| zone.1).sum();
     if zones.is_empty() || zones.len() > 256 || shares > 100.0 || (!absolute && sizes > 100.0) {
@@ -300,7 +348,7 @@ fn syncs(job: &Job) -> Vec<SyncRule> {
     let rules =
         [(sync.fsync, SyncKind::Fsync), (sync.fdatasync, SyncKind::Fdatasync), (sync.range, SyncKind::Range)];
     let rule = |(every, kind): (Option<u64>, SyncKind)| {
-        Some(SyncRule { every: every?, of: Verb::Write, kind, all_targets_in_turn: false })
+        Some(SyncRule { every: every?, of: Verb::Write, kind, all_targets_in_turn: false, between: true })
     };
     rules.into_iter().filter_map(rule).collect()
 }
@@ -310,6 +358,10 @@ fn content(job: &Job) -> Content {
     let random =
         Content::Random { compress_percent: data.compress_percent, dedupe_percent: data.dedupe_percent };
     match data.verify {
+        Some("pattern") if !data.verify_places.is_empty() => Content::Placed {
+            pattern: data.verify_pattern.clone().unwrap_or_default(),
+            places: data.verify_places.clone(),
+        },
         Some("pattern") => Content::Pattern(data.verify_pattern.clone().unwrap_or_default()),
         Some("null") | None => match &data.pattern {
             Some(pattern) => Content::Pattern(pattern.clone()),
@@ -358,7 +410,13 @@ fn verify(job: &Job) -> Option<Verify> {
 }
 
 fn queue(job: &Job) -> QueueKind {
+    if job.engine.offload {
+        return QueueKind::Threads;
+    }
     match job.engine.name {
+        "posixaio" => QueueKind::Threads,
+        "falloc" => QueueKind::Allocate,
+        "ftruncate" => QueueKind::Truncate,
         "libaio" => QueueKind::Libaio,
         "io_uring" => QueueKind::IoUring,
         "vsync" | "pvsync" | "pvsync2" => QueueKind::Vectored,
@@ -414,7 +472,7 @@ fn stop(job: &Job, ground: &Ground) -> Stop {
     // A trim and the write behind it are two operations of one block.
     let twice = if job.direction.verbs.len() == 2 && job.direction.verbs[0] == Verb::Trim { 2 } else { 1 };
     let bytes = ground.territory.io_bytes.saturating_mul(loops).saturating_mul(twice);
-    let serial = job.engine.is_about_files() || job.engine.name == "cpuio";
+    let serial = job.engine.is_serial();
     // fio keeps its ramp out of the runtime.
     let time = stop.time.map(|time| Nanos(time.0.saturating_add(stop.ramp.0)));
     Stop {

@@ -75,7 +75,7 @@ pub fn territory(job: &Job, clone: u32, facts: &Facts) -> Result<Territory, Trou
     if job.engine.is_diskless() {
         let bytes = match (job.area.size, job.area.file_size) {
             (Some(Amount::Bytes(bytes)), _) | (None, Some(bytes)) => bytes,
-            _ if job.engine.name == "cpuio" => 1 << 20,
+            _ if job.engine.is_serial() => 1 << 20,
             _ => return Err(wrong("you need to specify size=".to_owned(), "say size=1g")),
         };
         let io_bytes = io_bytes(job, bytes, bytes, 1);
@@ -175,8 +175,8 @@ pub(crate) fn ranges(job: &Job) -> impl Iterator<Item = (u64, u64)> + '_ {
     job.direction.verbs.iter().map(|verb| job.sizes.ranges[column(*verb)])
 }
 
-/// Which of three values is a verb's.
-pub(crate) fn column(verb: fathom_spec::Verb) -> usize {
+/// Which of three values, of reads, writes and trims, is a verb's.
+pub fn column(verb: fathom_spec::Verb) -> usize {
     match verb {
         fathom_spec::Verb::Read => 0,
         fathom_spec::Verb::Trim => 2,

@@ -76,6 +76,7 @@ fn blocks(options: &Options, mode: Mode, seed: u32) -> Blocks {
         of: Verb::Write,
         kind: sync_kind(options),
         all_targets_in_turn: true,
+        between: false,
     };
     let wants_syncs = mode.writes() && options.fsync_freq > 0;
     let verify = Verify { backlog: None, checkers: 0, then_read_pass: false, only: false, fatal: true };

@@ -100,6 +100,9 @@ impl Mixed {
     }
 
     fn draw(&mut self) -> Option<Operation> {
+        if self.limit.reached() && self.second.is_none() {
+            self.rules.retain(|(rule, _)| !rule.between);
+        }
         if let Some((kind, target)) = self.next_sync() {
             return Some(Operation::sync(kind, target, self.cells[2]));
         }

@@ -137,8 +137,13 @@ fn a_mix_by_what_was_completed_keeps_its_ratio() {
 fn after_so_many_writes_every_target_is_synced_in_turn() {
     let mut blocks = blocks(Pattern::Sequential(Begin::First), Sizes::One(Bytes(4096)));
     blocks.mix = Mix::Only(Verb::Write);
-    blocks.sync =
-        vec![SyncRule { every: 2, of: Verb::Write, kind: SyncKind::Fsync, all_targets_in_turn: true }];
+    blocks.sync = vec![SyncRule {
+        every: 2,
+        of: Verb::Write,
+        kind: SyncKind::Fsync,
+        all_targets_in_turn: true,
+        between: false,
+    }];
     let space = Space::Concat(vec![TargetId(0), TargetId(1), TargetId(2)]);
     let geometry = Geometry { space, sizes: vec![8192; 3], start: 0, length: 24_576, align: 512 };
     let stop = Stop { operations: Some(4), ..Stop::default() };
@@ -155,7 +160,8 @@ fn after_so_many_writes_every_target_is_synced_in_turn() {
 fn several_rules_of_syncs_each_keep_their_own_count() {
     let mut blocks = blocks(Pattern::Sequential(Begin::First), Sizes::One(Bytes(4096)));
     blocks.mix = Mix::Only(Verb::Write);
-    let rule = |every, kind| SyncRule { every, of: Verb::Write, kind, all_targets_in_turn: false };
+    let rule =
+        |every, kind| SyncRule { every, of: Verb::Write, kind, all_targets_in_turn: false, between: false };
     blocks.sync = vec![rule(2, SyncKind::Fdatasync), rule(3, SyncKind::Fsync)];
     let stop = Stop { operations: Some(6), ..Stop::default() };
     let drawn = draw(&mut *made(&blocks, &whole(1 << 20), &stop), 100);

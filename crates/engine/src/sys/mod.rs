@@ -4,8 +4,10 @@ pub mod arena;
 pub mod io_uring;
 pub mod libaio;
 pub mod mmap;
+pub mod pool;
 pub mod psync;
 mod ring_mode;
+pub mod standing;
 pub mod stdio;
 
 #[cfg(test)]

@@ -54,7 +54,8 @@ impl PsyncQueue {
         }
     }
 
-    fn perform(&self, tag: u32, operation: &Operation) -> i32 {
+    /// Does one operation and answers what came of it.
+    pub(super) fn perform(&self, tag: u32, operation: &Operation) -> i32 {
         let target = &self.targets[operation.target as usize];
         let fd = target.raw();
         loop {

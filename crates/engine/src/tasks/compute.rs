@@ -1,25 +1,37 @@
 //! CPU time: busy for a share of the time, in chunks.
 
 use fathom_drive::{Act, Clock, Serial, Trouble};
-use fathom_spec::Verb;
+use fathom_spec::{Nanos, Verb};
 
-/// Length of a busy chunk, ns.
+/// Length of a busy chunk where none is asked for, ns.
 const CHUNK_NS: u64 = 50_000_000;
+
+/// Numbers that are sorted in one go.
+const NUMBERS: usize = 1024;
 
 /// One worker's use of its CPU.
 pub(crate) struct Computing {
     clock: Clock,
     left: u64,
+    chunk_ns: u64,
     wait_ns: u64,
     first: bool,
+    /// What is sorted; empty: nothing is done.
+    numbers: Vec<u32>,
 }
 
 impl Computing {
-    /// Busy for `share` of the time, 0 to 1, for so many chunks.
-    pub(crate) fn new(share: f64, operations: Option<u64>, clock: Clock) -> Self {
+    /// Busy for `share` of the time, 0 to 1, for so many chunks of a length; sorting numbers or doing nothing.
+    pub(crate) fn new(
+        (share, chunk, sorts): (f64, Nanos, bool),
+        operations: Option<u64>,
+        clock: Clock,
+    ) -> Self {
         let share = share.clamp(0.001, 1.0);
-        let wait_ns = (CHUNK_NS as f64 * (1.0 - share) / share) as u64;
-        Computing { clock, left: operations.unwrap_or(u64::MAX), wait_ns, first: true }
+        let chunk_ns = if chunk.0 == 0 { CHUNK_NS } else { chunk.0 };
+        let wait_ns = (chunk_ns as f64 * (1.0 - share) / share) as u64;
+        let numbers = if sorts { vec![0; NUMBERS] } else { Vec::new() };
+        Computing { clock, left: operations.unwrap_or(u64::MAX), chunk_ns, wait_ns, first: true, numbers }
     }
 }
 
@@ -31,8 +43,14 @@ impl Serial for Computing {
     }
 
     fn perform(&mut self) -> Result<u32, Trouble> {
-        let until = self.clock.now() + CHUNK_NS;
+        let until = self.clock.now() + self.chunk_ns;
+        let mut seed = 1u32;
         while self.clock.now() < until {
+            for number in &mut self.numbers {
+                seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                *number = seed;
+            }
+            std::hint::black_box(&mut self.numbers).sort_unstable();
             std::hint::spin_loop();
         }
         Ok(0)

@@ -242,7 +242,8 @@ impl Serial for Filing {
         let number = self.order[self.done as usize];
         self.done += 1;
         self.left -= u64::from(self.left != u64::MAX);
-        self.path = self.folder(number).join(format!("{}{}.{number}", self.plan.prefix, self.worker));
+        let worker = self.worker + self.plan.first;
+        self.path = self.folder(number).join(format!("{}{worker}.{number}", self.plan.prefix));
         if let (Some((roots, permits)), Verb::Delete) = (&self.guard, self.plan.verbs[self.verb]) {
             let allowed = guard::allow(roots, &self.path, permits);
             self.refused = allowed.err().map(|error| error.to_string());

@@ -1,10 +1,11 @@
-//! Work that is done one act at a time by the serial loop: files made, opened, looked at and removed; CPU time.
+//! Work that is done one act at a time by the serial loop: files made, opened, looked at and removed; CPU time; commands.
 
+mod command;
 mod compute;
 mod files;
 
-use crate::execute;
 use crate::guard::Permits;
+use crate::{execute, standing};
 use fathom_drive::{Begin, Job, Outcome, Perform, Recorder, Seat, Serial, SerialParts, run_serial};
 use fathom_host::Roots;
 use fathom_record::{CELLS, ExecuteError};
@@ -30,16 +31,20 @@ pub(crate) fn job<'a>(
                 return Err(refuse(format!("a stream has at most {CELLS} verbs")));
             }
             let work = files::Filing::new(files, id, worker, stream, task.seed, (roots, permits))?;
-            (verbs, Box::new(move |seat| Ok(task.with(work, seat))))
+            (verbs, Box::new(move |seat| task.with(work, seat)))
         }
-        Work::Compute { share } => {
-            let share = *share;
+        Work::Compute { share, chunk, sorts } => {
+            let (share, chunk, sorts) = (*share, *chunk, *sorts);
             let prepare = move |seat: &Seat| {
                 let operations = task.stream.stop.operations;
-                let work = compute::Computing::new(share, operations, seat.clock);
-                Ok(task.with(work, seat))
+                let work = compute::Computing::new((share, chunk, sorts), operations, seat.clock);
+                task.with(work, seat)
             };
             (vec![Verb::Compute], Box::new(prepare))
+        }
+        Work::Command(wanted) => {
+            let work = command::Running::new(wanted.as_ref().clone(), id);
+            (vec![Verb::Compute], Box::new(move |seat| task.with(work, seat)))
         }
         _ => return Ok(None),
     };
@@ -57,16 +62,17 @@ pub(crate) fn ends_with_sync(stream: &Stream) -> bool {
 
 /// What a serial stream must not ask for, because nothing would come of it.
 fn check(stream: &Stream) -> Result<(), ExecuteError> {
-    let serial = matches!(stream.work, Work::Files(_) | Work::Compute { .. });
+    let serial = matches!(stream.work, Work::Files(_) | Work::Compute { .. } | Work::Command(_));
     let asks = stream.depth.most() > 1
         || stream.keep.submit
         || stream.keep.log.is_some()
         || (!stream.after_last.is_empty() && !matches!(stream.work, Work::Files(_)))
         || stream.stop.bytes.is_some()
+        || !stream.terms.latency_most.is_empty()
         || matches!(stream.arrival, Arrival::Recorded { .. } | Arrival::Closed { think: Some(_) });
     match serial && asks {
         true => Err(refuse(
-            "work on files or of the CPU knows neither depth, submission, log, think time nor a limit in bytes, and the CPU no end syncs"
+            "work on files, of the CPU and of commands knows neither depth, submission, log, think time nor a limit in bytes or of latency, and only work on files end syncs"
                 .to_owned(),
         )),
         false => Ok(()),
@@ -80,9 +86,14 @@ struct Task {
 }
 
 impl Task {
-    fn with<S: Serial + 'static>(self, work: S, seat: &Seat) -> Perform {
+    fn with<S: Serial + 'static>(self, work: S, seat: &Seat) -> Result<Perform, ExecuteError> {
         seat.queue("system calls, one at a time".to_owned());
-        Box::new(move |seat, begin| self.perform(work, seat, begin))
+        let held = standing::take(&self.stream.terms.standing)?;
+        Ok(Box::new(move |seat, begin| {
+            let outcome = self.perform(work, seat, begin);
+            drop(held);
+            outcome
+        }))
     }
 
     fn perform<S: Serial>(self, work: S, seat: &Seat, begin: Begin) -> Outcome {

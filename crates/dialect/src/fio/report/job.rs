@@ -1,6 +1,6 @@
 //! One job as its report needs it: what was typed, and what of it shows. Knows nothing of how it was parsed.
 
-use fathom_spec::{GroupId, StreamId};
+use fathom_spec::{Failures, GroupId, StreamId};
 
 /// What a report must know of one job. A section with `numjobs=3` is three of these.
 #[derive(Clone, Debug, PartialEq)]
@@ -49,6 +49,13 @@ pub struct ReportJob {
     pub unified: Unified,
     /// Whether `continue_on_error` was asked for: the errors are counted and shown.
     pub continue_on_error: bool,
+    /// Failures that are none of the job, beside those that `continue_on_error` passes over.
+    pub excused: Failures,
+    /// Bytes that each operation counts as, whatever it moved: of engines about files, the size that files would have.
+    pub bytes_each: Option<u64>,
+    /// Syncs that are not counted, although their latencies are told: all but those of `fsync=`, and those behind the last
+    /// operation.
+    pub untold_syncs: UntoldSyncs,
     /// `latency_target=` and its kin.
     pub latency_target: LatencyTarget,
     /// `steadystate=` and what came of it.
@@ -70,6 +77,18 @@ pub struct Switches {
     pub clat: bool,
     /// Both together.
     pub lat: bool,
+}
+
+/// Which syncs are not counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum UntoldSyncs {
+    /// All are.
+    #[default]
+    None,
+    /// Those behind the last operation.
+    Last,
+    /// None is counted.
+    All,
 }
 
 /// `unified_rw_reporting=`.
@@ -151,6 +170,9 @@ impl ReportJob {
             without_bandwidth: false,
             unified: Unified::Apart,
             continue_on_error: false,
+            excused: Failures::End { read: Vec::new(), write: Vec::new(), check: Vec::new() },
+            bytes_each: None,
+            untold_syncs: UntoldSyncs::None,
             latency_target: LatencyTarget { target_ns: 0, window_us: 0, percentile: 100.0, depth: 1 },
             steady_state: None,
             significant_figures: 4,

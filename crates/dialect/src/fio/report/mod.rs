@@ -35,7 +35,7 @@ pub mod tree;
 
 pub use disks::{Disk, disks};
 pub use extras::Extras;
-pub use job::{LatencyTarget, ReportJob, SteadyState, Switches, Unified};
+pub use job::{LatencyTarget, ReportJob, SteadyState, Switches, Unified, UntoldSyncs};
 pub use live::Live;
 pub use logs::{LogEntry, LogOptions, LogSource, log_name};
 pub use so_far::SoFar;
@@ -125,7 +125,7 @@ impl<'a> Report<'a> {
 
     /// The exit status that fio would have: 1 when a job ended with an error.
     pub fn exit_status(&self) -> i32 {
-        i32::from(self.entries().iter().any(|entry| entry.tally.error() != 0))
+        i32::from(self.entries().iter().any(|entry| entry.tally.failed))
     }
 
     /// Prints the report. Several formats are several calls on the same stream, JSON before the normal text, as

@@ -5,7 +5,7 @@
 //! was measured, `clat` is `lat` less `slat`, and their sum is true whatever is disabled.
 
 use super::buckets::Classes;
-use super::job::{ReportJob, Unified};
+use super::job::{ReportJob, Unified, UntoldSyncs};
 use fathom_record::{CELLS, Counts, Happening, Interval, Latency, Run, Why, WorkerTotals};
 use fathom_spec::{StreamId, Verb, Window};
 
@@ -173,6 +173,8 @@ pub struct Tally {
     pub first_error: i32,
     /// Did an error end a job, or one that was not to be passed over happen?
     pub failed: bool,
+    /// Were errors passed over by a job that counts them? The first of them is told as its error, and it did not fail.
+    pub passed: bool,
 }
 
 /// The error that says that what was read is not what was written: EILSEQ, as fio has it.
@@ -236,12 +238,24 @@ impl Tally {
             let counts = all.counts(at);
             let service = cell.service.as_deref();
             if *verb == Verb::Sync {
-                self.sync.operations += counts.operations;
+                let told = match job.untold_syncs {
+                    UntoldSyncs::None => true,
+                    UntoldSyncs::Last => at + 1 < all.cells.len(),
+                    UntoldSyncs::All => false,
+                };
+                self.sync.operations += if told { counts.operations } else { 0 };
                 service.into_iter().for_each(|lat| self.sync.lat.merge(lat));
                 continue;
             }
+            // Chunks of CPU time are reads of nothing, which take no time.
+            if *verb == Verb::Compute {
+                self.directions[0].operations += counts.operations;
+            }
             let Some(direction) = direction_of(*verb) else { continue };
             let mut one = direction_figures(job, &counts, cell.submit.as_deref(), service);
+            if let Some(bytes) = job.bytes_each {
+                one.bytes = one.operations * bytes;
+            }
             one.runtime_ms = if counts.operations + u64::from(counts.errors) > 0 { runtime } else { 0 };
             cell.response.iter().for_each(|response| one.response.merge(response));
             if !job.without_bandwidth {
@@ -267,24 +281,28 @@ impl Tally {
 
     fn take_errors(&mut self, run: &Run, stream: StreamId, job: &ReportJob) {
         for event in &run.events {
-            let (error, times) = match &event.what {
-                Happening::Fault { stream: of, errno, times, .. } if *of == stream => {
-                    (if *errno == 0 { SHORT } else { *errno }, *times)
+            let (error, times, ends) = match &event.what {
+                Happening::Fault { stream: of, verb, errno, times, .. } if *of == stream => {
+                    let error = if *errno == 0 { SHORT } else { *errno };
+                    (error, *times, job.excused.ends(*verb, -error))
                 }
-                Happening::Mismatch { stream: of, .. } if *of == stream => (MISMATCH, 1),
+                Happening::Mismatch { stream: of, .. } if *of == stream => {
+                    (MISMATCH, 1, job.excused.ends_check())
+                }
                 _ => continue,
             };
             self.errors += times;
-            self.failed |= !job.continue_on_error;
+            self.failed |= ends && !job.continue_on_error;
+            self.passed |= job.continue_on_error;
             if self.first_error == 0 {
                 self.first_error = error;
             }
         }
     }
 
-    /// The error number that the job reports; 0: none, or all of them were passed over as asked.
+    /// The error number that the job reports, also of those that were passed over and counted; 0: none.
     pub fn error(&self) -> i32 {
-        if self.failed { self.first_error } else { 0 }
+        if self.failed || self.passed { self.first_error } else { 0 }
     }
 
     /// Adds another's to these: group reporting.
@@ -304,6 +322,7 @@ impl Tally {
             errors,
             first_error,
             failed,
+            passed,
         } = other;
         self.directions.iter_mut().zip(directions).for_each(|(mine, theirs)| mine.merge(theirs));
         self.sync.operations += operations;
@@ -325,6 +344,7 @@ impl Tally {
             self.first_error = *first_error;
         }
         self.failed |= failed;
+        self.passed |= passed;
     }
 
     /// Reads, writes and trims as one.

@@ -68,7 +68,13 @@ fn the_mix_is_kept_by_what_was_completed() {
 #[test]
 fn syncs_of_all_targets_in_turn_are_operations_of_the_course() {
     let mut blocks = blocks(Pattern::Sequential(Begin::First), Mix::Only(Verb::Write));
-    let rule = SyncRule { every: 3, of: Verb::Write, kind: SyncKind::Fsync, all_targets_in_turn: true };
+    let rule = SyncRule {
+        every: 3,
+        of: Verb::Write,
+        kind: SyncKind::Fsync,
+        all_targets_in_turn: true,
+        between: false,
+    };
     blocks.sync = vec![rule];
     let course = course(&stream(&blocks, 1), &blocks, MIB, Some(13));
     let seen = take(course.turn(0).as_mut(), 99);
@@ -80,7 +86,13 @@ fn syncs_of_all_targets_in_turn_are_operations_of_the_course() {
 #[test]
 fn reads_alone_are_never_followed_by_syncs() {
     let mut blocks = blocks(Pattern::Uniform { once: false }, Mix::Only(Verb::Read));
-    let rule = SyncRule { every: 1, of: Verb::Write, kind: SyncKind::Fsync, all_targets_in_turn: true };
+    let rule = SyncRule {
+        every: 1,
+        of: Verb::Write,
+        kind: SyncKind::Fsync,
+        all_targets_in_turn: true,
+        between: false,
+    };
     blocks.sync = vec![rule];
     let course = course(&stream(&blocks, 1), &blocks, MIB, Some(50));
     assert!(take(course.turn(0).as_mut(), 99).iter().all(|op| op.0 == Verb::Read));

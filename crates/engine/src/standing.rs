@@ -1,0 +1,46 @@
+//! What a worker is to the system, taken on its own thread before it works: priorities, user, locked memory.
+
+use crate::sys::standing::{Locked, set_io_priority};
+use fathom_record::ExecuteError;
+use fathom_spec::Standing;
+use rustix::process::{Gid, Uid};
+
+/// What is given back when the worker has ended.
+pub(crate) struct Held(#[expect(dead_code, reason = "it is only kept")] Option<Locked>);
+
+fn refused(what: String, hint: &'static str) -> impl FnOnce(rustix::io::Errno) -> ExecuteError {
+    move |error| ExecuteError::System { what: format!("cannot {what}: {error}"), hint: hint.to_owned() }
+}
+
+/// Takes a standing for the calling thread.
+pub(crate) fn take(standing: &Standing) -> Result<Held, ExecuteError> {
+    let Standing { nice, io_priority, user, group, locked } = standing;
+    let held = match locked.0 {
+        0 => None,
+        bytes => Some(Locked::new(bytes as usize).map_err(refused(
+            format!("lock {locked} of memory"),
+            "raise the limit on locked memory (ulimit -l), or lock less",
+        ))?),
+    };
+    if let Some(nice) = nice {
+        rustix::process::setpriority_process(None, *nice).map_err(refused(
+            format!("set the nice value {nice}"),
+            "only root may go below what the program has",
+        ))?;
+    }
+    if let Some((class, level)) = io_priority {
+        set_io_priority(*class, *level).map_err(refused(
+            format!("set the I/O priority: class {class}, level {level}"),
+            "only root may use the real-time class (1)",
+        ))?;
+    }
+    if let Some(group) = group {
+        rustix::thread::set_thread_gid(Gid::from_raw(*group))
+            .map_err(refused(format!("become group {group}"), "only root may"))?;
+    }
+    if let Some(user) = user {
+        rustix::thread::set_thread_uid(Uid::from_raw(*user))
+            .map_err(refused(format!("become user {user}"), "only root may"))?;
+    }
+    Ok(Held(held))
+}
