@@ -15,6 +15,7 @@
 //! | `content`, `verifying` | what bytes are written, and whether they are what is read |
 //! | `tasks` | what is done one act at a time: files, CPU time |
 //! | [`logs`] | a line for each operation |
+//! | [`sinks`] | operations as they come back, handed to whoever asked for them |
 
 pub mod caught;
 mod content;
@@ -29,6 +30,7 @@ mod null;
 mod open;
 mod queues;
 mod simulated;
+pub mod sinks;
 mod source;
 mod sys;
 mod tasks;
@@ -40,3 +42,4 @@ pub use execute::{Engine, allowed_cpus};
 pub use guard::{Permits, Policy};
 pub use lent::Lent;
 pub use queues::buffer_bytes;
+pub use sinks::{Sink, Sinks};

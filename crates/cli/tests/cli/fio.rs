@@ -6,7 +6,7 @@ use fathom_tidy::skip;
 use std::process::Command;
 
 /// Runs fathom's fio on words in a place.
-fn fio(place: &Place, words: &str) -> Said {
+pub fn fio(place: &Place, words: &str) -> Said {
     let mut all = vec!["fio"];
     all.extend(words.split_whitespace());
     let mut command = place.fathom(&all);
@@ -14,7 +14,8 @@ fn fio(place: &Place, words: &str) -> Said {
     say(command)
 }
 
-fn counts(said: &Said) -> Vec<(String, u64, u64, u64)> {
+/// Reads, writes and trims of each job.
+pub fn counts(said: &Said) -> Vec<(String, u64, u64, u64)> {
     let document = said.json();
     let jobs = document["jobs"].as_array().expect("there are jobs").iter();
     let count = |job: &serde_json::Value, verb: &str| job[verb]["total_ios"].as_u64().expect("a count");

@@ -8,6 +8,7 @@ mod disks;
 mod dt;
 mod faults;
 mod fio;
+mod fio_replay;
 mod fio_report;
 mod guard;
 mod input;
