@@ -3,16 +3,19 @@
 mod asked;
 mod ground;
 mod kept;
+mod line;
+mod logged;
 mod scheduler;
+mod shown;
 mod warden;
 
 use crate::Context;
-use crate::surroundings::{self, Interrupt};
+use crate::surroundings::{self, Interrupt, Signalled};
 use crate::watch::{Progress, Watch};
 use anyhow::{Result, bail};
 use asked::Asked;
 use fathom_dialect::fio::report::{Moment, Report, ReportJob, disks, log_name, logs, normal};
-use fathom_dialect::fio::{self, Job, Planned};
+use fathom_dialect::fio::{self, General, Job, Planned};
 use fathom_engine::Engine;
 use fathom_host::Roots;
 use fathom_record::*;
@@ -66,10 +69,15 @@ impl Session {
                 anyhow::anyhow!("cannot write {path}: {error}\nhint: --output names a file that may be made")
             })?),
         };
-        let (roots, interrupt) = (Roots::default(), Interrupt::watch());
+        let (roots, interrupt, asked) = (Roots::default(), Interrupt::watch(), Signalled::usr1());
         let facts = fio::Facts { look: &ground::look, chance: self.began_at() };
-        let planned =
+        let mut planned =
             fio::plan(&self.jobs, &facts).map_err(|trouble| anyhow::anyhow!("{}", trouble.render()))?;
+        // What is told so far is as old as the last interval.
+        if let Some(every) = self.general.status_interval.filter(|every| every.0 > 0) {
+            planned.plan.interval = planned.plan.interval.min(every);
+        }
+        let planned = planned;
         let mut reports = fio::reported(&self.jobs, &planned, std::process::id());
         let normal_wanted = self.general.reports().contains(&fio::Format::Normal);
         if normal_wanted {
@@ -100,7 +108,7 @@ impl Session {
         let _schedulers = scheduler::set(&self.jobs, &planned, &roots)?;
         ground::warm(&self.jobs, &planned)?;
         let mut kept = kept::Kept::begin(context, &planned, &roots, engine)?;
-        let outcome = self.execute(&planned, &mut reports, engine, context, &interrupt);
+        let outcome = self.execute(&planned, &mut reports, engine, (&interrupt, &asked), &mut out);
         let removed = ground::dump(&self.jobs, &planned, engine).and(ground::unlink(&self.jobs, &planned));
         let run = match outcome {
             Ok(run) => run,
@@ -125,23 +133,66 @@ impl Session {
         planned: &Planned,
         reports: &mut [ReportJob],
         engine: &mut Engine,
-        context: &Context,
-        interrupt: &Interrupt,
+        (interrupt, asked): (&Interrupt, &Signalled),
+        out: &mut Box<dyn Write>,
     ) -> Result<Run> {
-        let drawn = match self.general.eta {
+        engine.sinks = logged::open(&self.jobs, planned, surroundings::moment().0)?;
+        engine.recordings.clone_from(&planned.recordings);
+        let General { eta, eta_interval, eta_newline, status_interval, .. } = &*self.general;
+        let drawn = match eta {
             fio::Eta::Always => true,
-            fio::Eta::Auto => context.progress && self.general.output.is_none(),
+            fio::Eta::Auto => {
+                let apart = self.general.output.is_some() || self.general.reports() == [fio::Format::Normal];
+                apart && surroundings::stdout_is_seen()
+            }
             fio::Eta::Never => false,
         };
-        let progress = Progress::new(drawn);
+        let line = drawn.then(|| line::Line::new(&self.jobs, planned, *eta_interval, *eta_newline));
+        let mut failure = None;
+        let mut tell = |run: &Run, _now_ns: u64| {
+            let told = self.report(reports, run, None, out);
+            failure = failure.take().or(told.err());
+        };
         let mut cold = ground::Cold::new(&self.jobs, planned);
-        let length = longest(&planned.plan);
+        let sampler = fathom_drive::HostSampler { roots: engine.roots.clone(), disks: engine.disks.clone() };
         let mut warden = warden::Warden::new(&mut cold, &self.jobs, planned);
-        let mut watch = Watch::new(&mut warden, &progress, interrupt, "fio".to_owned(), length);
+        let mut shown =
+            shown::Shown::new(&mut warden, &planned.plan, asked, *status_interval, sampler, &mut tell, line);
+        let silent = Progress::new(false);
+        let length = longest(&planned.plan);
+        let mut watch = Watch::new(&mut shown, &silent, interrupt, "fio".to_owned(), length);
         let outcome = engine.execute(&planned.plan, &mut watch);
-        progress.clear();
+        shown.end();
+        drop(shown);
         warden.told(reports);
-        outcome.map_err(|error| anyhow::anyhow!("{error}"))
+        match failure {
+            Some(error) => Err(error),
+            None => outcome.map_err(|error| anyhow::anyhow!("{error}")),
+        }
+    }
+
+    /// The reports of a run, and the exit status that they stand for.
+    fn report(
+        &self,
+        jobs: &[ReportJob],
+        run: &Run,
+        extras: Option<&fio::report::Extras<'_>>,
+        out: &mut Box<dyn Write>,
+    ) -> Result<u8> {
+        let (unix_ms, time) = surroundings::moment();
+        let elapsed_seconds = self.began.now().div_ceil(1_000_000_000);
+        let shown = if self.jobs.iter().any(|job| job.report.disk_util) { disks(run) } else { Vec::new() };
+        let global = self.global.clone().unwrap_or_default();
+        let moment = Moment { unix_ms, time, elapsed_seconds };
+        let report = Report { run, jobs, moment: &moment, global: &global, disks: &shown, extras };
+        let terse = if self.general.terse_version == 0 { 3 } else { self.general.terse_version as u8 };
+        let formats: Vec<fio::report::Format> =
+            self.general.reports().iter().map(|f| format(*f, terse)).collect();
+        for one in fio::report::in_order(&formats) {
+            report.write(one, out)?;
+        }
+        out.flush()?;
+        Ok(report.exit_status() as u8)
     }
 
     /// The reports, the logs, and the exit status.
@@ -153,29 +204,11 @@ impl Session {
         out: &mut Box<dyn Write>,
     ) -> Result<u8> {
         let Some(run) = kept.record.runs.last() else { return Ok(1) };
-        let (unix_ms, time) = surroundings::moment();
-        let elapsed_seconds = self.began.now().div_ceil(1_000_000_000);
-        let shown = if self.jobs.iter().any(|job| job.report.disk_util) { disks(run) } else { Vec::new() };
-        let global = self.global.clone().unwrap_or_default();
-        let moment = Moment { unix_ms, time, elapsed_seconds };
         let extras = kept.extras();
-        let report = Report {
-            run,
-            jobs,
-            moment: &moment,
-            global: &global,
-            disks: &shown,
-            extras: self.general.extras.then_some(&extras),
-        };
-        let terse = if self.general.terse_version == 0 { 3 } else { self.general.terse_version as u8 };
-        let formats: Vec<fio::report::Format> =
-            self.general.reports().iter().map(|f| format(*f, terse)).collect();
-        for one in fio::report::in_order(&formats) {
-            report.write(one, out)?;
-        }
-        out.flush()?;
-        self.write_logs(planned, jobs, run, unix_ms)?;
-        Ok(report.exit_status() as u8)
+        let ended_ms = surroundings::moment().0;
+        let status = self.report(jobs, run, self.general.extras.then_some(&extras), out)?;
+        self.write_logs(planned, jobs, run, ended_ms)?;
+        Ok(status)
     }
 
     fn write_logs(&self, planned: &Planned, jobs: &[ReportJob], run: &Run, ended_ms: u64) -> Result<()> {
@@ -190,7 +223,12 @@ impl Session {
             let (bandwidth, latency, iops) = &report.logs;
             let numbered = report.per_job_logs.then_some(number as u32 + 1);
             let epoch_ms = if report.log_unix_epoch { began_ms } else { 0 };
-            let options = logs::LogOptions { epoch_ms, ..logs::LogOptions::default() };
+            // A line for each I/O was written as it came back.
+            if report.log_average.0 == 0 {
+                continue;
+            }
+            let options =
+                logs::LogOptions { offset: report.log_offset, priority: report.log_priority, epoch_ms };
             let wanted = [
                 (bandwidth, Bandwidth),
                 (iops, Iops),

@@ -66,6 +66,11 @@ pub fn draws_progress() -> bool {
     std::io::stderr().is_terminal()
 }
 
+/// Is stdout a terminal? There a peer draws its own progress.
+pub fn stdout_is_seen() -> bool {
+    std::io::stdout().is_terminal()
+}
+
 /// May a dialect's notes go to stderr? A script around it may take any word there for a failure.
 pub fn speaks_notes() -> bool {
     std::io::stderr().is_terminal() || variable("FATHOM_NOTES").is_some_and(|value| value == "1")

@@ -390,29 +390,32 @@ fn what_was_printed_is_read_again() {
 }
 
 #[test]
-fn every_operation_is_an_entry_in_the_logs_without_averages() {
-    let lines = "at_ns response_ns service_ns worker verb target offset bytes result\n\
-        1500000 3000 2000 0 write 0 8192 4096 4096\n\
-        2600000 3000 4000 1 read 0 0 8192 8192\n\
-        2700000 3000 4000 0 sync 0 0 0 0\n\
-        2800000 3000 4000 0 read 0 0 4096 -5\n";
-    let (mut latencies, mut bandwidths, mut iops) = (Vec::new(), Vec::new(), Vec::new());
-    let mut logs: [(LogSource, &mut dyn std::io::Write); 3] = [
-        (LogSource::Latency, &mut latencies),
-        (LogSource::Bandwidth, &mut bandwidths),
-        (LogSource::Iops, &mut iops),
-    ];
-    let options = LogOptions { offset: true, ..LogOptions::default() };
-    operations::convert(lines.as_bytes(), 500_000, None, options, &mut logs).unwrap();
-    assert_eq!(String::from_utf8(latencies).unwrap(), "1, 2000, 1, 4096, 8192, 0\n2, 4000, 0, 8192, 0, 0\n");
-    assert_eq!(
-        String::from_utf8(bandwidths).unwrap(),
-        "1, 2000000, 1, 4096, 8192, 0\n2, 2000000, 0, 8192, 0, 0\n"
-    );
-    let mut second = Vec::new();
-    let mut logs: [(LogSource, &mut dyn std::io::Write); 1] = [(LogSource::Iops, &mut second)];
-    operations::convert(lines.as_bytes(), 0, Some(1), LogOptions::default(), &mut logs).unwrap();
-    assert_eq!(String::from_utf8(second).unwrap(), "2, 1, 0, 8192, 0\n");
+fn an_entry_for_each_io_has_fios_columns() {
+    use operations::{Done, direction, entry};
+    let write = Done {
+        at_ns: 2_000_000,
+        service_ns: 2000,
+        submit_ns: Some(500),
+        direction: direction(Verb::Write).unwrap(),
+        offset: 8192,
+        bytes: 4096,
+    };
+    let line = |source, offset| {
+        let mut out = Vec::new();
+        let entry = entry(&write, source, 500_000)?;
+        logs::write_entry(&entry, LogOptions { offset, ..LogOptions::default() }, &mut out).unwrap();
+        String::from_utf8(out).ok()
+    };
+    assert_eq!(line(LogSource::Latency, true).unwrap(), "1, 2000, 1, 4096, 8192, 0\n");
+    assert_eq!(line(LogSource::Completion, false).unwrap(), "1, 1500, 1, 4096, 0\n");
+    assert_eq!(line(LogSource::Submission, false).unwrap(), "1, 500, 1, 4096, 0\n");
+    assert_eq!(line(LogSource::Bandwidth, true).unwrap(), "1, 2000000, 1, 4096, 8192, 0\n");
+    assert_eq!(line(LogSource::Iops, false).unwrap(), "1, 1, 1, 4096, 0\n");
+    assert!(line(LogSource::Histogram, false).is_none());
+    let alone = Done { submit_ns: None, ..write };
+    assert!(entry(&alone, LogSource::Submission, 0).is_none());
+    assert_eq!(entry(&alone, LogSource::Completion, 0).unwrap().value, 2000);
+    assert_eq!(direction(Verb::Sync), None);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! A line for each operation, on its way to a writer: a worker fills blocks of entries that it was given and hands
-//! them over without waiting; what finds no empty block is lost and counted.
+//! them over without waiting, when they are full or a second old; what finds no empty block is lost and counted. A pen
+//! that waits loses nothing: with every block on its way it holds its worker up until one has come back.
 
 use crate::Operation;
 use std::sync::Arc;
@@ -13,6 +14,8 @@ pub struct LogEntry {
     pub at_ns: u64,
     /// When it was submitted, ns since the run's start.
     pub submitted_ns: u64,
+    /// How long the call took that submitted it, ns; 0 where that is not told apart.
+    pub submit_ns: u64,
     /// What it was.
     pub operation: Operation,
     /// Bytes moved, or the negated error number.
@@ -31,7 +34,13 @@ pub struct LogPen {
     full: SyncSender<LogBlock>,
     empty: Receiver<LogBlock>,
     lost: Arc<AtomicU64>,
+    waits: bool,
+    /// By tag: how long the last submission under it took, ns.
+    submits_ns: Vec<u64>,
 }
+
+/// A block this old is handed over before it is full.
+const OLD_NS: u64 = 1_000_000_000;
 
 impl LogPen {
     /// A pen that writes into blocks of the capacity that `block` has. `lost` counts what found no empty one.
@@ -42,21 +51,51 @@ impl LogPen {
         empty: Receiver<LogBlock>,
         lost: Arc<AtomicU64>,
     ) -> Self {
-        LogPen { worker, block, full, empty, lost }
+        LogPen { worker, block, full, empty, lost, waits: false, submits_ns: Vec::new() }
     }
 
-    /// Notes one operation; never blocks, never allocates.
-    pub(crate) fn note(&mut self, operation: Operation, submitted_ns: u64, at_ns: u64, result: i32) {
-        if self.block.len() == self.block.capacity() && !self.turn() {
+    /// The same pen, waiting for an empty block rather than losing what finds none.
+    pub fn waiting(mut self) -> Self {
+        self.waits = true;
+        self
+    }
+
+    /// Makes room for the submissions of a worker with so many tags.
+    pub(crate) fn reserve(&mut self, tags: usize) {
+        self.submits_ns.resize(tags, 0);
+    }
+
+    /// The submission of a tag took so long.
+    pub(crate) fn submitted(&mut self, tag: u32, ns: u64) {
+        if let Some(place) = self.submits_ns.get_mut(tag as usize) {
+            *place = ns;
+        }
+    }
+
+    /// Notes one operation; never allocates, and never blocks unless it was told to wait.
+    pub(crate) fn note(
+        &mut self,
+        tag: u32,
+        operation: Operation,
+        submitted_ns: u64,
+        at_ns: u64,
+        result: i32,
+    ) {
+        let full = self.block.len() == self.block.capacity();
+        let old = self.block.first().is_some_and(|first| at_ns.saturating_sub(first.at_ns) >= OLD_NS);
+        let turned = (full || old) && self.turn(full && self.waits);
+        if full && !turned {
             self.lost.fetch_add(1, Relaxed);
             return;
         }
         let worker = self.worker;
-        self.block.push(LogEntry { at_ns, submitted_ns, operation, result, worker });
+        let submit_ns = self.submits_ns.get(tag as usize).copied().unwrap_or(0);
+        self.block.push(LogEntry { at_ns, submitted_ns, submit_ns, operation, result, worker });
     }
 
-    fn turn(&mut self) -> bool {
-        let Ok(mut empty) = self.empty.try_recv() else { return false };
+    fn turn(&mut self, waits: bool) -> bool {
+        let empty = if waits { self.empty.recv().ok() } else { self.empty.try_recv().ok() };
+        let Some(mut empty) = empty else { return false };
         empty.clear();
         std::mem::swap(&mut empty, &mut self.block);
         match self.full.try_send(empty) {
@@ -96,10 +135,38 @@ mod tests {
             Operation { offset: 0, due_ns: 0, mark: 0, length: 8, target: 0, verb: Verb::Read, cell: 0 };
         give.send(Vec::with_capacity(4)).unwrap();
         for at in 0..10 {
-            pen.note(operation, 0, at, 8);
+            pen.note(0, operation, 0, at, 8);
         }
         drop(pen);
         let times: Vec<u64> = blocks.iter().flatten().map(|entry| entry.at_ns).collect();
         assert_eq!((times, lost.load(Relaxed)), ((0..8).collect(), 2));
+    }
+
+    #[test]
+    fn a_block_goes_out_when_it_is_a_second_old_and_a_pen_that_waits_loses_nothing() {
+        let (full, blocks) = sync_channel(8);
+        let (give, empty) = sync_channel(8);
+        let lost = Arc::new(AtomicU64::new(0));
+        let mut pen = LogPen::new(0, Vec::with_capacity(2), full, empty, lost.clone()).waiting();
+        pen.reserve(1);
+        pen.submitted(0, 7);
+        let operation =
+            Operation { offset: 0, due_ns: 0, mark: 0, length: 8, target: 0, verb: Verb::Read, cell: 0 };
+        give.send(Vec::with_capacity(2)).unwrap();
+        pen.note(0, operation, 0, 1, 8);
+        assert!(blocks.try_recv().is_err());
+        pen.note(0, operation, 0, 1 + OLD_NS, 8);
+        assert_eq!(blocks.try_recv().unwrap()[0].submit_ns, 7);
+        let writer = std::thread::spawn(move || {
+            let mut seen = 0;
+            for block in blocks {
+                seen += block.len();
+                let _ = give.send(block);
+            }
+            seen
+        });
+        (0..100).for_each(|at| pen.note(0, operation, 0, at, 8));
+        drop(pen);
+        assert_eq!((writer.join().unwrap(), lost.load(Relaxed)), (101, 0));
     }
 }

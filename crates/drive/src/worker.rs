@@ -144,7 +144,10 @@ impl<'a, Q: Queue, const MANNERED: bool> Worker<'a, Q, MANNERED> {
     pub fn new(mut parts: Parts<'a, Q>) -> Self {
         let depth = parts.depth.max(1);
         let restraint = Restraint::of(&mut parts.manners);
-        let log = parts.manners.log.take();
+        let mut log = parts.manners.log.take();
+        if let Some(log) = &mut log {
+            log.reserve(depth);
+        }
         Worker {
             restraint,
             log,
@@ -323,6 +326,9 @@ impl<'a, Q: Queue, const MANNERED: bool> Worker<'a, Q, MANNERED> {
         for operation in self.batch.iter().filter(|_| counted) {
             self.parts.recorder.handed_over(operation, now.saturating_sub(stamp));
         }
+        if let Some(log) = &mut self.log {
+            self.tags.iter().for_each(|tag| log.submitted(*tag, now.saturating_sub(stamp)));
+        }
     }
 
     #[inline(always)]
@@ -361,7 +367,7 @@ impl<'a, Q: Queue, const MANNERED: bool> Worker<'a, Q, MANNERED> {
         for Completion { tag, result } in &self.done {
             let (operation, submitted) = self.flight[*tag as usize];
             if let Some(log) = &mut self.log {
-                log.note(operation, submitted, now, *result);
+                log.note(*tag, operation, submitted, now, *result);
             }
             if let Some(restraint) = &mut self.restraint {
                 restraint.completed(now, now.saturating_sub(submitted));

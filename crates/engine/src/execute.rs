@@ -6,6 +6,7 @@ use crate::files::OpenTarget;
 use crate::guard::Permits;
 use crate::logs::Logs;
 use crate::queues::{self, Wanted};
+use crate::sinks::Sinks;
 use crate::source::{self, Geometry};
 use crate::{Caught, History, Lent, copy, manners, open, simulated, standing, tasks, verifying};
 use fathom_drive::{
@@ -35,6 +36,11 @@ pub struct Engine {
     pub history: History,
     /// May plans run commands? Each is a program that does what it will.
     pub commands: bool,
+    /// Where the next plan's single operations go, too; taken by the plan that uses them.
+    pub sinks: Sinks,
+    /// Recordings of the next plan whose targets hold them in a form of another tool's: what they say, in the form
+    /// that the engine reads. Taken by the plan that uses them.
+    pub recordings: Vec<(TargetId, Arc<str>)>,
 }
 
 impl Execute for Engine {
@@ -48,7 +54,8 @@ impl Execute for Engine {
         let names: Arc<Vec<String>> = Arc::new(
             (0..plan.targets.len() as u32).filter_map(|i| open::name_of(plan, TargetId(i))).collect(),
         );
-        let mut logs = Logs::default();
+        let mut logs = Logs::with(std::mem::take(&mut self.sinks));
+        let recordings = std::mem::take(&mut self.recordings);
         let who = (&self.roots, &self.permits);
         if !self.commands && plan.streams.iter().any(|stream| matches!(stream.work, Work::Command(_))) {
             return Err(ExecuteError::Plan {
@@ -56,7 +63,8 @@ impl Execute for Engine {
                 hint: "allow it if you know what they do".to_owned(),
             });
         }
-        let jobs = jobs(plan, &targets, &names, who, &mut logs, (&self.caught, &self.history))?;
+        let jobs =
+            jobs(plan, (&targets, &names), &recordings, who, &mut logs, (&self.caught, &self.history))?;
         let mut sampler = HostSampler { roots: self.roots.clone(), disks: self.disks.clone() };
         let mut run = conduct(plan, jobs, Clock::start(), &mut sampler, control)?;
         for what in logs.close() {
@@ -72,8 +80,8 @@ impl Execute for Engine {
 
 fn jobs<'a>(
     plan: &'a Plan,
-    targets: &Arc<[OpenTarget]>,
-    names: &Arc<Vec<String>>,
+    (targets, names): (&Arc<[OpenTarget]>, &Arc<Vec<String>>),
+    recordings: &[(TargetId, Arc<str>)],
     who: (&Roots, &Permits),
     logs: &mut Logs,
     (caught, history): (&Caught, &History),
@@ -94,9 +102,9 @@ fn jobs<'a>(
             }
             continue;
         }
-        let task =
-            Task { caught: caught.clone(), history: history.clone(), ..Task::new(plan, id, targets, names)? };
-        for (worker, log) in (0..).zip(logs.open(plan, stream)?) {
+        let task = Task::new(plan, id, targets, names, recordings)?;
+        let task = Task { caught: caught.clone(), history: history.clone(), ..task };
+        for (worker, log) in (0..).zip(logs.open(plan, StreamId(id as u32), stream)?) {
             let task = task.clone();
             let manners = manners::of(plan, id, worker, &task.blocks, &task.verbs, &flows, log);
             jobs.push(Job {
@@ -137,11 +145,15 @@ fn recording(
     plan: &Plan,
     blocks: &Blocks,
     geometry: &Geometry,
+    given: &[(TargetId, Arc<str>)],
 ) -> Result<Option<source::Recording>, ExecuteError> {
     let Pattern::Trace(id) = blocks.pattern else { return Ok(None) };
     let Some(Target::Path(path)) = plan.targets.get(id.0 as usize) else {
         return Err(refuse("recording but in a file"));
     };
+    if let Some((_, text)) = given.iter().find(|(own, _)| *own == id) {
+        return source::Recording::read(text.as_bytes(), &path.path, geometry).map(Some);
+    }
     let file = std::fs::File::open(&path.path).map_err(|error| ExecuteError::Target {
         what: format!("cannot read the recording {}: {error}", path.path),
         hint: "name a file of recorded operations".to_owned(),
@@ -184,6 +196,7 @@ impl Task {
         id: usize,
         targets: &Arc<[OpenTarget]>,
         names: &Arc<Vec<String>>,
+        recordings: &[(TargetId, Arc<str>)],
     ) -> Result<Self, ExecuteError> {
         let stream = plan.streams[id].clone();
         let mut blocks = check(&stream)?.clone();
@@ -191,7 +204,7 @@ impl Task {
         let sizes: Vec<u64> = targets.iter().map(|t| t.size_bytes).collect();
         let align = targets.iter().map(OpenTarget::alignment).max().unwrap_or(1);
         let geometry = open::geometry(plan, &blocks, &sizes, align)?;
-        let recording = recording(plan, &blocks, &geometry)?;
+        let recording = recording(plan, &blocks, &geometry, recordings)?;
         if let Some(recording) = &recording {
             blocks.sizes = Sizes::One(Bytes(recording.longest().max(1).into()));
         }

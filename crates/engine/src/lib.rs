@@ -17,6 +17,7 @@
 //! | `content`, `verifying`, `alike` | what bytes are written, and whether they are what is read |
 //! | `tasks` | what is done one act at a time: files, CPU time, commands |
 //! | [`logs`] | a line for each operation |
+//! | [`sinks`] | operations as they come back, handed to whoever asked for them |
 
 mod alike;
 pub mod caught;
@@ -33,6 +34,7 @@ mod null;
 mod open;
 mod queues;
 mod simulated;
+pub mod sinks;
 mod source;
 mod space;
 mod standing;
@@ -47,3 +49,4 @@ pub use guard::{Permits, Policy};
 pub use history::{History, Past};
 pub use lent::Lent;
 pub use queues::buffer_bytes;
+pub use sinks::{Sink, Sinks};

@@ -5,9 +5,10 @@
 //! the columns: when it came back and how long it took from its intended start and from its submission (ns since the
 //! run's start, ns), worker, verb, target, offset, bytes asked for, and the result (bytes moved, or a negative errno).
 
+use crate::sinks::{Sink, Sinks};
 use fathom_drive::{LogBlock, LogEntry, LogPen};
 use fathom_record::{ExecuteError, Happening};
-use fathom_spec::{Access, Plan, Stream, Target, Verb};
+use fathom_spec::{Access, Plan, Stream, StreamId, Target, Verb};
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::sync::Arc;
@@ -22,11 +23,14 @@ pub const COLUMNS: &str = "at_ns response_ns service_ns worker verb target offse
 const BLOCK: usize = 4096;
 /// Blocks of each worker: one it fills, the others on their way.
 const BLOCKS: usize = 16;
+/// Operations in a block of a pen that waits.
+const SMALL_BLOCK: usize = 1024;
 
 /// The logs of a run.
-#[derive(Default)]
 pub(crate) struct Logs {
     writers: Vec<Writer>,
+    /// Streams whose operations go elsewhere.
+    sinks: Sinks,
 }
 
 struct Writer {
@@ -36,9 +40,22 @@ struct Writer {
 }
 
 impl Logs {
+    /// No log yet, and streams whose operations go elsewhere.
+    pub(crate) fn with(sinks: Sinks) -> Self {
+        Logs { writers: Vec::new(), sinks }
+    }
+
     /// Opens the log of a stream, if it wants one, and answers its workers' ends.
-    pub(crate) fn open(&mut self, plan: &Plan, stream: &Stream) -> Result<Vec<Option<LogPen>>, ExecuteError> {
+    pub(crate) fn open(
+        &mut self,
+        plan: &Plan,
+        id: StreamId,
+        stream: &Stream,
+    ) -> Result<Vec<Option<LogPen>>, ExecuteError> {
         let none = || (0..stream.workers).map(|_| None).collect();
+        if let Some(sink) = self.sinks.take(id).filter(|_| stream.workers > 0) {
+            return self.start(sink, format!("of {}", stream.name), stream.workers, true);
+        }
         let Some(id) = stream.keep.log else { return Ok(none()) };
         let Some(Target::Path(path)) = plan.targets.get(id.0 as usize).filter(|_| stream.workers > 0) else {
             return Err(ExecuteError::Plan {
@@ -55,23 +72,39 @@ impl Logs {
             return Err(fail(std::io::ErrorKind::PermissionDenied.into()));
         }
         let file = File::create(&path.path).map_err(fail)?;
+        let lines = Lines { out: BufWriter::with_capacity(1 << 18, file), begun: false };
+        self.start(Box::new(lines), path.path.clone(), stream.workers, false)
+    }
+
+    /// A thread for the sink, and its workers' ends.
+    fn start(
+        &mut self,
+        sink: Box<dyn Sink>,
+        path: String,
+        workers: u32,
+        waits: bool,
+    ) -> Result<Vec<Option<LogPen>>, ExecuteError> {
+        let block = if waits { SMALL_BLOCK } else { BLOCK };
         let lost = Arc::new(AtomicU64::new(0));
-        let (full, blocks) = sync_channel(BLOCKS * stream.workers as usize);
+        let (full, blocks) = sync_channel(BLOCKS * workers as usize);
         let (mut pens, mut empties) = (Vec::new(), Vec::new());
-        for worker in 0..stream.workers {
+        for worker in 0..workers {
             let (empty, pool) = sync_channel(BLOCKS);
             for _ in 1..BLOCKS {
-                let _ = empty.try_send(Vec::with_capacity(BLOCK));
+                let _ = empty.try_send(Vec::with_capacity(block));
             }
-            let first = Vec::with_capacity(BLOCK);
-            pens.push(Some(LogPen::new(worker, first, full.clone(), pool, lost.clone())));
+            let pen = LogPen::new(worker, Vec::with_capacity(block), full.clone(), pool, lost.clone());
+            pens.push(Some(if waits { pen.waiting() } else { pen }));
             empties.push(empty);
         }
         let thread = std::thread::Builder::new()
             .name("log".to_owned())
-            .spawn(move || write(file, &blocks, &empties))
-            .map_err(fail)?;
-        self.writers.push(Writer { thread, lost, path: path.path.clone() });
+            .spawn(move || write(sink, &blocks, &empties))
+            .map_err(|error| ExecuteError::System {
+                what: format!("cannot start the thread that writes the log {path}: {error}"),
+                hint: "see the limits on processes and memory (ulimit -a)".to_owned(),
+            })?;
+        self.writers.push(Writer { thread, lost, path });
         Ok(pens)
     }
 
@@ -92,25 +125,54 @@ impl Logs {
     }
 }
 
-fn write(file: File, blocks: &Receiver<LogBlock>, empties: &[SyncSender<LogBlock>]) -> std::io::Result<()> {
-    let mut out = BufWriter::with_capacity(1 << 18, file);
-    writeln!(out, "{COLUMNS}")?;
+fn write(
+    mut sink: Box<dyn Sink>,
+    blocks: &Receiver<LogBlock>,
+    empties: &[SyncSender<LogBlock>],
+) -> std::io::Result<()> {
     let mut failure = None;
     // After a failure blocks are still taken, so that the workers' counts of what was lost stay those of slowness.
     for block in blocks {
         if failure.is_none() {
-            failure = block.iter().try_for_each(|entry| line(&mut out, entry)).err();
+            failure = sink.take(&block).err();
         }
         let owner = block.first().and_then(|entry| empties.get(entry.worker as usize));
         if let Some(owner) = owner {
             let _ = owner.try_send(block);
         }
     }
-    failure.map_or_else(|| out.flush(), Err)
+    failure.map_or_else(|| sink.end(), Err)
+}
+
+/// fathom's own log.
+struct Lines {
+    out: BufWriter<File>,
+    begun: bool,
+}
+
+impl Lines {
+    fn begin(&mut self) -> std::io::Result<()> {
+        if !std::mem::replace(&mut self.begun, true) {
+            writeln!(self.out, "{COLUMNS}")?;
+        }
+        Ok(())
+    }
+}
+
+impl Sink for Lines {
+    fn take(&mut self, entries: &[LogEntry]) -> std::io::Result<()> {
+        self.begin()?;
+        entries.iter().try_for_each(|entry| line(&mut self.out, entry))
+    }
+
+    fn end(&mut self) -> std::io::Result<()> {
+        self.begin()?;
+        self.out.flush()
+    }
 }
 
 fn line(out: &mut impl Write, entry: &LogEntry) -> std::io::Result<()> {
-    let LogEntry { at_ns, submitted_ns, operation, result, worker } = entry;
+    let LogEntry { at_ns, submitted_ns, submit_ns: _, operation, result, worker } = entry;
     let response_ns = at_ns.saturating_sub(operation.due_ns);
     let service_ns = at_ns.saturating_sub(*submitted_ns);
     let (target, offset, length) = (operation.target, operation.offset, operation.length);

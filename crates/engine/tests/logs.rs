@@ -1,9 +1,11 @@
 //! Logs of single operations, and replaying them.
 
-use fathom_engine::{Engine, Permits, Policy};
+use fathom_drive::LogEntry;
+use fathom_engine::{Engine, Permits, Policy, Sink, Sinks};
 use fathom_record::{Execute, Happening, Run};
 use fathom_spec::*;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
 
 fn folder() -> tempfile::TempDir {
     tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
@@ -95,4 +97,61 @@ fn a_recording_is_replayed_in_its_order_at_its_times() {
     assert!(span(&plan) < 60_000_000);
     let holes = std::fs::read(&data).unwrap();
     assert!(holes[4096..12_288].iter().any(|byte| *byte != 0) && holes[..4096].iter().all(|byte| *byte == 0));
+}
+
+/// Keeps what it is given, slower than a worker makes it.
+#[derive(Clone, Default)]
+struct Slow(Arc<Mutex<(Vec<LogEntry>, bool)>>);
+
+impl Sink for Slow {
+    fn take(&mut self, entries: &[LogEntry]) -> std::io::Result<()> {
+        std::thread::sleep(std::time::Duration::from_millis(1));
+        self.0.lock().unwrap().0.extend(entries);
+        Ok(())
+    }
+
+    fn end(&mut self) -> std::io::Result<()> {
+        self.0.lock().unwrap().1 = true;
+        Ok(())
+    }
+}
+
+#[test]
+fn a_sink_gets_every_operation_however_slow_it_is() {
+    let mut plan = Plan::new(1);
+    let space = plan.add_target(Target::Null(Bytes(1 << 20)));
+    let mut stream = Stream::closed("reads", Blocks::random_reads(space, Bytes(4096)), 4);
+    stream.keep.submit = true;
+    stream.stop.operations = Some(100_000);
+    let id = plan.add_stream(stream);
+    let slow = Slow::default();
+    let mut sinks = Sinks::default();
+    sinks.add(id, Box::new(slow.clone()));
+    let mut engine = Engine { sinks, ..Engine::default() };
+    engine.execute(&plan, &mut ()).unwrap();
+    let (entries, ended) = &*slow.0.lock().unwrap();
+    assert!(*ended && engine.sinks.is_empty());
+    assert_eq!(entries.len(), 100_000);
+    assert!(
+        entries
+            .iter()
+            .all(|entry| entry.result == 4096 && entry.submitted_ns + entry.submit_ns <= entry.at_ns)
+    );
+}
+
+#[test]
+fn a_recording_of_another_tool_is_given_in_the_engines_form() {
+    let folder = folder();
+    let foreign = folder.path().join("foreign");
+    std::fs::write(&foreign, "whatever it says\n").unwrap();
+    let mut plan = Plan::new(1);
+    let space = plan.add_target(Target::Null(Bytes(1 << 20)));
+    plan.add_target(target(&foreign, Access::Read));
+    let mut blocks = Blocks::random_reads(space, Bytes(4096));
+    blocks.pattern = Pattern::Trace(TargetId(1));
+    plan.add_stream(Stream::closed("replay", blocks, 1));
+    let recordings = vec![(TargetId(1), "0 read 0 0 512\n0 fsync 0 0 0\n".into())];
+    let run = Engine { recordings, ..Engine::default() }.execute(&plan, &mut ()).unwrap();
+    let counts: Vec<_> = run.workers[0].counts.iter().map(|(verb, c)| (*verb, c.operations)).collect();
+    assert_eq!(counts, [(Verb::Read, 1), (Verb::Sync, 1)]);
 }

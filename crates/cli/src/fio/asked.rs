@@ -59,6 +59,7 @@ pub fn read(words: &[String]) -> Result<Asked, String> {
             job.files.names.extend(super::ground::below(folder)?);
         }
     }
+    fio::recall(&mut jobs, &bytes_of, &device).map_err(|trouble| trouble.render())?;
     check(&line.general, &jobs)?;
     if line.general.parse_only || jobs.is_empty() {
         return Ok(Asked::Answered(0));
@@ -66,6 +67,23 @@ pub fn read(words: &[String]) -> Result<Asked, String> {
     let pairs =
         |list: Vec<(&str, String)>| list.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
     Ok(Asked::Jobs { general: Box::new(line.general), jobs, global: assembled.globals.map(pairs) })
+}
+
+/// The bytes of a file that ends.
+fn bytes_of(name: &str) -> Result<Vec<u8>, String> {
+    match std::fs::metadata(name) {
+        Ok(about) if !about.is_file() => Err("it is no regular file".to_owned()),
+        _ => std::fs::read(name).map_err(|error| error.to_string()),
+    }
+}
+
+/// The node of a device, by its numbers.
+fn device(major: u32, minor: u32) -> Option<String> {
+    let roots = fathom_host::Roots::default();
+    let number = fathom_host::DeviceNumber { major, minor };
+    fathom_host::block::BlockDevice::by_number(&roots, number)
+        .ok()
+        .map(|device| format!("/dev/{}", device.name))
 }
 
 fn told(troubles: &[Trouble]) -> String {

@@ -130,7 +130,9 @@ fn make(job: &Job, file: &FileNeed, fills: bool, engine: &mut Engine, interrupt:
         anyhow::anyhow!("cannot lay out {} with {} bytes: {error}\nhint: {hint}", file.path, file.bytes)
     };
     // Only what a format of names has in it is made, and not the directory that the user named.
-    if let Some(parent) = Path::new(&file.path).parent().filter(|_| job.files.names.is_empty()) {
+    if let Some(parent) =
+        Path::new(&file.path).parent().filter(|_| job.files.names.is_empty() && job.replay.is_none())
+    {
         std::fs::create_dir_all(parent).map_err(cannot)?;
     }
     let opened = OpenOptions::new().write(true).create(true).truncate(false).mode(0o644).open(&file.path);

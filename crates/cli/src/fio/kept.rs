@@ -14,7 +14,7 @@ use fathom_dialect::fio::report::Extras;
 use fathom_engine::Engine;
 use fathom_host::{Roots, resolve};
 use fathom_record::*;
-use fathom_spec::Target;
+use fathom_spec::{Pattern, Target, TargetId, Work};
 use std::path::Path;
 
 /// A run that is being recorded.
@@ -67,9 +67,22 @@ impl Kept {
         record.ended = surroundings::now();
         record.ending = if interrupted { Ending::Interrupted } else { Ending::Complete };
         record.summary = described(&run);
-        let nothing =
-            run.plan.targets.iter().all(|target| matches!(target, Target::Null(_) | Target::Sim(_)));
-        let buffered = run.plan.targets.iter().any(|t| matches!(t, Target::Path(path) if !path.direct));
+        let recording = |id: usize| {
+            let work = |stream: &fathom_spec::Stream| match &stream.work {
+                Work::Blocks(blocks) => blocks.pattern == Pattern::Trace(TargetId(id as u32)),
+                _ => false,
+            };
+            run.plan.streams.iter().any(work)
+        };
+        let nothing = run
+            .plan
+            .targets
+            .iter()
+            .enumerate()
+            .all(|(id, target)| matches!(target, Target::Null(_) | Target::Sim(_)) || recording(id));
+        let mut targets = run.plan.targets.iter().enumerate();
+        let buffered =
+            targets.any(|(id, t)| matches!(t, Target::Path(path) if !path.direct) && !recording(id));
         record.runs.push(run);
         let mut checks = self.found.checks();
         if buffered {

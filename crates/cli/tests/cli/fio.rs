@@ -26,7 +26,8 @@ pub fn peer(place: &Place, words: &str, status: i32) -> Option<Said> {
     Some(say(command).ends(status))
 }
 
-fn counts(said: &Said) -> Vec<(String, u64, u64, u64)> {
+/// Reads, writes and trims of each job.
+pub fn counts(said: &Said) -> Vec<(String, u64, u64, u64)> {
     let document = said.json();
     let jobs = document["jobs"].as_array().expect("there are jobs").iter();
     let count = |job: &serde_json::Value, verb: &str| job[verb]["total_ios"].as_u64().expect("a count");

@@ -4,6 +4,7 @@ use super::assemble::Typed;
 use super::numbers::{Amount, KbBase};
 use super::options::find;
 use super::place::{Place, Trouble};
+use super::replay::Replay;
 use super::terms::Terms;
 use super::values::Value;
 use fathom_spec::{Nanos, Verb};
@@ -27,6 +28,8 @@ pub struct Job {
     pub files: Files,
     /// Which part of them, and how much.
     pub area: Area,
+    /// A recording that is done again, rather than what area and direction say.
+    pub replay: Option<Replay>,
     /// Reads, writes, and in which order.
     pub direction: Direction,
     /// Bytes of I/Os.
@@ -347,8 +350,14 @@ pub struct Reporting {
     pub disk_util: bool,
     /// Names of bandwidth, latency and IOPS logs.
     pub logs: (Option<String>, Option<String>, Option<String>),
-    /// A line for so long.
+    /// A line for so long; 0: for each I/O.
     pub log_average: Nanos,
+    /// A column of offsets in logs.
+    pub log_offset: bool,
+    /// Priorities in full in logs.
+    pub log_priority: bool,
+    /// `write_iolog=`.
+    pub iolog: Option<String>,
     /// The clone's number in names of logs.
     pub per_job_logs: bool,
     /// Times since 1970 in logs.

@@ -6,6 +6,7 @@ use super::job::*;
 use super::numbers;
 use super::pattern;
 use super::place::Trouble;
+use super::replay;
 use super::terms::terms;
 use super::values::Value;
 use fathom_spec::{Nanos, Verb};
@@ -23,6 +24,7 @@ pub fn meant(typed: &Typed) -> Result<Job, Trouble> {
         start: starting(&look)?,
         files: files(&look)?,
         area: area(&look)?,
+        replay: replay::said(&look)?,
         sizes: sizes(&look)?,
         pace: pacing(&look)?,
         stop: ending(&look)?,
@@ -454,12 +456,6 @@ fn reporting(look: &Look) -> Result<Reporting, Trouble> {
         return Err(look.wrong("unit_base", "reports are in bytes", "say 8 or leave it out"));
     }
     let logs = (named("write_bw_log"), named("write_lat_log"), named("write_iops_log"));
-    let average = look.time("log_avg_msec").unwrap_or(Nanos(0));
-    let any = logs.0.is_some() || logs.1.is_some() || logs.2.is_some();
-    if any && average.0 == 0 {
-        let hint = "say log_avg_msec=100, for instance";
-        return Err(look.wrong("log_avg_msec", "a log with a line for each I/O is not written", hint));
-    }
     Ok(Reporting {
         group: look.switch("group_reporting", false),
         stats: look.switch("stats", true),
@@ -479,7 +475,10 @@ fn reporting(look: &Look) -> Result<Reporting, Trouble> {
         significant_figures: look.small("significant_figures", 4)?,
         disk_util: look.switch("disk_util", true),
         logs,
-        log_average: average,
+        log_average: look.time("log_avg_msec").unwrap_or(Nanos(0)),
+        log_offset: look.switch("log_offset", false),
+        log_priority: look.switch("log_prio", false),
+        iolog: named("write_iolog").filter(|name| !name.is_empty() && look.value("read_iolog").is_none()),
         per_job_logs: look.switch("per_job_logs", true),
         log_unix_epoch: look.switch("log_unix_epoch", false),
         samples: (

@@ -10,6 +10,7 @@
 //! | [`mod@assemble`] | defaults handed down, names looked up |
 //! | [`job`], [`meaning`], [`engines`], [`pattern`], [`terms`] | what a job means |
 //! | [`territory`], [`streams`], [`plan`](mod@plan) | where it works, what it does, and the plan of all jobs |
+//! | [`replay`] | recordings that are done again, and their writing |
 //! | [`reported`](mod@reported) | what a report must know of each clone |
 //! | [`steady`] | whether a job is steady |
 //! | [`report`] | what fio prints, and its log files |
@@ -32,6 +33,7 @@ pub mod options;
 pub mod pattern;
 pub mod place;
 pub mod plan;
+pub mod replay;
 pub mod report;
 pub mod reported;
 pub mod steady;
@@ -47,5 +49,6 @@ pub use jobfile::{Section, Setting, Surroundings};
 pub use meaning::meant;
 pub use place::{Place, Source, Trouble};
 pub use plan::{Member, Planned, plan};
+pub use replay::recall;
 pub use reported::reported;
 pub use territory::{Facts, FileFacts, FileNeed};

@@ -2,10 +2,12 @@
 
 use super::job::Job;
 use super::place::Trouble;
+use super::replay::Recorded;
 use super::streams::{Ground, stream};
 use super::territory::{Facts, FileNeed, territory};
 use fathom_spec::*;
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 /// One clone of a job in the plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,7 +33,15 @@ pub struct Planned {
     pub members: Vec<Member>,
     /// What the user should know.
     pub notes: Vec<String>,
+    /// Recordings that the engine is to be given: the target that names the file, and what it says in the engine's form.
+    pub recordings: Vec<(TargetId, Arc<str>)>,
 }
+
+/// Clones that all jobs together may have.
+const CLONES_MOST: u64 = 65_536;
+
+/// Files that all clones together may have.
+const FILES_MOST: u64 = 1 << 20;
 
 /// Makes a plan of jobs.
 pub fn plan(jobs: &[Job], facts: &Facts) -> Result<Planned, Trouble> {
@@ -41,6 +51,8 @@ pub fn plan(jobs: &[Job], facts: &Facts) -> Result<Planned, Trouble> {
         plan: Plan::new(seed),
         members: Vec::new(),
         notes: Vec::new(),
+        recordings: Vec::new(),
+        traces: HashMap::new(),
         targets: HashMap::new(),
         flows: BTreeMap::new(),
         before: Vec::new(),
@@ -50,17 +62,42 @@ pub fn plan(jobs: &[Job], facts: &Facts) -> Result<Planned, Trouble> {
         facts,
         jobs,
     };
+    check_counts(jobs)?;
     for number in 0..jobs.len() {
         maker.job(number)?;
     }
     maker.take_down();
-    Ok(Planned { plan: maker.plan, members: maker.members, notes: maker.notes })
+    let Maker { plan, members, notes, recordings, .. } = maker;
+    Ok(Planned { plan, members, notes, recordings })
+}
+
+/// A slip of the finger must not fill the memory.
+fn check_counts(jobs: &[Job]) -> Result<(), Trouble> {
+    let (mut clones, mut files) = (0u64, 0u64);
+    for job in jobs {
+        let own = u64::from(job.start.clones);
+        clones = clones.saturating_add(own);
+        let each =
+            if job.files.names.is_empty() { job.files.count.into() } else { job.files.names.len() as u64 };
+        files = files.saturating_add(own.saturating_mul(each));
+        if clones > CLONES_MOST || files > FILES_MOST {
+            let what = format!("{}: with it there are {clones} clones with {files} files", job.name);
+            let hint = format!(
+                "{CLONES_MOST} clones and {FILES_MOST} files are the most: lower numjobs= or nrfiles="
+            );
+            return Err(Trouble::at(&job.at, what, hint));
+        }
+    }
+    Ok(())
 }
 
 struct Maker<'a> {
     plan: Plan,
     members: Vec<Member>,
     notes: Vec<String>,
+    recordings: Vec<(TargetId, Arc<str>)>,
+    /// Recordings by job and path.
+    traces: HashMap<(usize, String), TargetId>,
     /// Targets by how they are opened.
     targets: HashMap<(String, bool, bool, u8, Option<u64>), TargetId>,
     flows: BTreeMap<i64, CellId>,
@@ -114,10 +151,15 @@ impl Maker<'_> {
 
     fn clone(&mut self, number: usize, clone: u32, after: &[StreamId]) -> Result<StreamId, Trouble> {
         let job = &self.jobs[number];
-        let territory = territory(job, clone, self.facts)?;
+        let recorded = job.replay.as_ref().and_then(|replay| replay.of_clone(clone));
+        let territory = match recorded {
+            Some(recorded) => recorded.territory(job, self.facts)?,
+            None => territory(job, clone, self.facts)?,
+        };
         let space = self.space(job, &territory.files, territory.length);
         let flow = job.pace.flow.map(|(id, _)| self.flow(id));
-        let ground = Ground { territory: &territory, space, clone, flow, chance: self.facts.chance };
+        let trace = recorded.map(|recorded| (self.trace(number, recorded), recorded.longest()));
+        let ground = Ground { territory: &territory, space, clone, flow, chance: self.facts.chance, trace };
         let mut stream = stream(job, &ground)?;
         stream.group = GroupId(self.group);
         stream.start.after = after.to_vec();
@@ -144,6 +186,24 @@ impl Maker<'_> {
         Some(self.plan.add_stream(stream))
     }
 
+    /// The target that stands for a recording.
+    fn trace(&mut self, number: usize, recorded: &Recorded) -> TargetId {
+        let (plan, recordings) = (&mut self.plan, &mut self.recordings);
+        let one_file = self.jobs[number].engine.is_diskless();
+        *self.traces.entry((number, recorded.path.clone())).or_insert_with(|| {
+            plan.targets.push(Target::Path(PathTarget {
+                path: recorded.path.clone(),
+                access: Access::Read,
+                create: None,
+                direct: false,
+                durability: Durability::None,
+            }));
+            let id = TargetId(plan.targets.len() as u32 - 1);
+            recordings.push((id, recorded.text(one_file).into()));
+            id
+        })
+    }
+
     fn flow(&mut self, id: i64) -> CellId {
         let cells = &mut self.plan.cells;
         *self.flows.entry(id).or_insert_with(|| {
@@ -163,6 +223,7 @@ impl Maker<'_> {
         let over: Vec<TargetId> = files.iter().map(|file| self.target(job, file)).collect();
         let space = match over.as_slice() {
             [one] => Space::Whole(*one),
+            _ if job.replay.is_some() => Space::Concat(over),
             _ => match job.files.service.0 {
                 "sequential" => Space::Concat(over),
                 word => {

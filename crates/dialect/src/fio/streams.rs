@@ -3,6 +3,7 @@
 use super::job::Job;
 use super::numbers;
 use super::place::Trouble;
+use super::replay::Replay;
 use super::terms::Hint;
 use super::territory::{Territory, column, least_block, ranges};
 use fathom_spec::*;
@@ -19,6 +20,8 @@ pub struct Ground<'a> {
     pub flow: Option<CellId>,
     /// A number that differs from run to run.
     pub chance: u64,
+    /// The recording that it replays, and its longest operation.
+    pub trace: Option<(TargetId, u32)>,
 }
 
 fn wrong(job: &Job, what: impl std::fmt::Display, hint: &str) -> Trouble {
@@ -27,7 +30,8 @@ fn wrong(job: &Job, what: impl std::fmt::Display, hint: &str) -> Trouble {
 
 /// The stream of a clone, without its group and what it starts after.
 pub fn stream(job: &Job, ground: &Ground) -> Result<Stream, Trouble> {
-    let paced = job.pace.rate.iter().chain(&job.pace.rate_iops).any(Option::is_some);
+    let timed = job.replay.as_ref().is_some_and(|replay| !replay.no_stall);
+    let paced = timed || job.pace.rate.iter().chain(&job.pace.rate_iops).any(Option::is_some);
     let asynchronous = job.engine.is_asynchronous();
     let (lat, clat, slat) = job.report.disabled;
     Ok(Stream {
@@ -36,7 +40,10 @@ pub fn stream(job: &Job, ground: &Ground) -> Result<Stream, Trouble> {
         workers: 1,
         start: Start { after: Vec::new(), delay: delay(job, ground) },
         work: work(job, ground)?,
-        arrival: arrival(job)?,
+        arrival: match &job.replay {
+            Some(replay) => replayed(replay),
+            None => arrival(job)?,
+        },
         depth: depth(job, ground),
         batch: Batch {
             submit: job.pace.batch.0.unwrap_or(0),
@@ -134,7 +141,21 @@ fn command(job: &Job) -> Command {
     }
 }
 
+/// The recorded times, or none.
+fn replayed(replay: &Replay) -> Arrival {
+    match replay.no_stall {
+        true => Arrival::Closed { think: None },
+        false => Arrival::Recorded { speed: f64::from(replay.time_scale.max(1)) / 100.0 },
+    }
+}
+
 fn blocks(job: &Job, ground: &Ground) -> Result<Blocks, Trouble> {
+    if let Some((trace, longest)) = ground.trace {
+        let mix = job.direction.verbs.first().map_or(Mix::Only(Verb::Read), |verb| Mix::Only(*verb));
+        let whole = (Extent::Bytes(Bytes(0)), Extent::Whole);
+        let sizes = Sizes::One(Bytes(longest.into()));
+        return Ok(made(job, ground, whole, (Pattern::Trace(trace), mix, sizes)));
+    }
     let files = ground.territory.files.len() as u64;
     let picked = files > 1;
     if picked && ground.territory.offset > 0 {
@@ -145,13 +166,23 @@ fn blocks(job: &Job, ground: &Ground) -> Result<Blocks, Trouble> {
     } else {
         (Extent::Bytes(Bytes(ground.territory.offset)), Extent::Bytes(Bytes(ground.territory.length)))
     };
-    Ok(Blocks {
+    Ok(made(job, ground, region, (pattern(job)?, mix(job)?, sizes(job)?)))
+}
+
+/// Block work from where, in which order, of what and in which sizes.
+fn made(
+    job: &Job,
+    ground: &Ground,
+    region: (Extent, Extent),
+    (pattern, mix, sizes): (Pattern, Mix, Sizes),
+) -> Blocks {
+    Blocks {
         space: ground.space,
         region,
-        pattern: pattern(job)?,
+        pattern,
         generator: generator(job, ground),
-        mix: mix(job)?,
-        sizes: sizes(job)?,
+        mix,
+        sizes,
         align: Bytes(job.sizes.align.unwrap_or(0)),
         sync: syncs(job),
         commit: SyncKind::Fdatasync,
@@ -169,7 +200,7 @@ fn blocks(job: &Job, ground: &Ground) -> Result<Blocks, Trouble> {
             expect: expect(job),
         },
         shared: None,
-    })
+    }
 }
 
 /// What the kernel is told of the order of I/Os.
@@ -469,6 +500,15 @@ fn arrival(job: &Job) -> Result<Arrival, Trouble> {
 fn stop(job: &Job, ground: &Ground) -> Stop {
     let stop = &job.stop;
     let loops = stop.loops;
+    if ground.trace.is_some() {
+        return Stop {
+            bytes: None,
+            operations: stop.operations,
+            time: stop.time.map(|time| Nanos(time.0.saturating_add(stop.ramp.0))),
+            passes: Some(if stop.time_based { u64::MAX } else { loops }),
+            takes_down: None,
+        };
+    }
     // A trim and the write behind it are two operations of one block.
     let twice = if job.direction.verbs.len() == 2 && job.direction.verbs[0] == Verb::Trim { 2 } else { 1 };
     let bytes = ground.territory.io_bytes.saturating_mul(loops).saturating_mul(twice);

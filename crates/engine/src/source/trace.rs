@@ -1,7 +1,7 @@
 //! Operations as a recording says. The recording is text, one operation a line: when (ns after the recording's start),
-//! verb (`read`, `write`, `commit`, `trim`, `sync`), number of the target in the space, offset and length in bytes:
-//! `1500000 write 0 8192 4096`. Lines that begin with `#` and empty ones say nothing. Parsers of other tools' recordings
-//! make this text.
+//! verb (`read`, `write`, `commit`, `trim`, `sync`, and `fsync`, which is a sync of all metadata), number of the target in
+//! the space, offset and length in bytes: `1500000 write 0 8192 4096`. Lines that begin with `#` and empty ones say nothing.
+//! Parsers of other tools' recordings make this text.
 
 use super::place::Geometry;
 use crate::open;
@@ -19,6 +19,8 @@ struct Recorded {
     length: u32,
     target: u16,
     verb: Verb,
+    /// Which sync, of a sync.
+    kind: SyncKind,
 }
 
 /// A recording, read once for all workers of a stream.
@@ -110,16 +112,16 @@ impl Recording {
 
 fn parse(line: &str) -> Result<Recorded, String> {
     let words: Vec<&str> = line.split_ascii_whitespace().collect();
-    let [at, verb, target, offset, length] = words[..] else {
+    let [at, word, target, offset, length] = words[..] else {
         return Err(format!("{} words where five are due", words.len()));
     };
     let number = |word: &str| word.parse::<u64>().map_err(|_| format!("{word:?} is not a number"));
-    let verb = match verb {
+    let verb = match word {
         "read" => Verb::Read,
         "write" => Verb::Write,
         "commit" => Verb::Commit,
         "trim" => Verb::Trim,
-        "sync" => Verb::Sync,
+        "sync" | "fsync" => Verb::Sync,
         other => return Err(format!("{other:?} is not a verb of a recording")),
     };
     let length = u32::try_from(number(length)?).ok().filter(|length| *length <= i32::MAX as u32);
@@ -129,6 +131,7 @@ fn parse(line: &str) -> Result<Recorded, String> {
         length: length.ok_or("it is longer than 2 GiB")?,
         target: u16::try_from(number(target)?).map_err(|_| "no such target".to_owned())?,
         verb,
+        kind: if word == "fsync" { SyncKind::Fsync } else { SyncKind::Fdatasync },
     })
 }
 
@@ -168,10 +171,10 @@ impl Source for Replay {
             if due_ns > now_ns {
                 return Fill::Wait(due_ns);
             }
-            let Recorded { offset, length, target, verb, .. } = recorded;
+            let Recorded { at_ns: _, offset, length, target, verb, kind } = recorded;
             let cell = self.cells.iter().find(|(own, _)| *own == verb).map_or(0, |(_, cell)| *cell);
             out.push(match verb {
-                Verb::Sync => Operation { due_ns, ..Operation::sync(SyncKind::Fdatasync, target, cell) },
+                Verb::Sync => Operation { due_ns, ..Operation::sync(kind, target, cell) },
                 _ => Operation { offset, due_ns, mark: 0, length, target, verb, cell },
             });
             self.next += self.step;

@@ -1,18 +1,17 @@
-//! fio's logs without `log_avg_msec`: an entry for each I/O, from the lines of fathom's own log of operations (the columns
-//! at_ns, response_ns, service_ns, worker, verb, target, offset, bytes, result).
+//! fio's logs without `log_avg_msec`: an entry for each I/O, made as it comes back.
 
-use super::logs::{LogEntry, LogOptions, LogSource, write_entry};
-use std::io::{self, BufRead, Write};
+use super::logs::{LogEntry, LogSource};
+use fathom_spec::Verb;
 
-/// One line of the log of operations.
+/// One I/O that came back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Done {
     /// When it came back, ns since the run's start.
     pub at_ns: u64,
     /// From its submission to that moment, ns.
     pub service_ns: u64,
-    /// Which worker of the stream did it.
-    pub worker: u32,
+    /// Of that, until the call that submitted it returned; `None` where the engine does not tell it apart.
+    pub submit_ns: Option<u64>,
     /// 0 read, 1 write, 2 trim.
     pub direction: u32,
     /// Where in its target.
@@ -21,32 +20,25 @@ pub struct Done {
     pub bytes: u64,
 }
 
-/// Reads a line. `None` for the line that names the columns, for syncs, and for what failed.
-pub fn read(line: &str) -> Option<Done> {
-    let mut words = line.split_ascii_whitespace();
-    let at_ns = words.next()?.parse().ok()?;
-    let _response_ns = words.next()?;
-    let service_ns = words.next()?.parse().ok()?;
-    let worker = words.next()?.parse().ok()?;
-    let direction = match words.next()? {
-        "read" | "create" | "open" | "stat" | "delete" => 0,
-        "write" | "commit" => 1,
-        "trim" => 2,
-        _ => return None,
-    };
-    let _target = words.next()?;
-    let offset = words.next()?.parse().ok()?;
-    let _asked = words.next()?;
-    let moved: i64 = words.next()?.parse().ok()?;
-    Some(Done { at_ns, service_ns, worker, direction, offset, bytes: u64::try_from(moved).ok()? })
+/// The column of a verb; `None` for syncs, of which these logs have nothing.
+pub fn direction(verb: Verb) -> Option<u32> {
+    match verb {
+        Verb::Read | Verb::Create | Verb::Open | Verb::Stat | Verb::Delete => Some(0),
+        Verb::Write | Verb::Commit => Some(1),
+        Verb::Trim => Some(2),
+        Verb::Sync | Verb::Compute | Verb::Select | Verb::Update | Verb::Scan => None,
+    }
 }
 
 /// The entry of one I/O in one log; `None` where that log has none of it. The bandwidth is that of this I/O alone.
+/// `began_ns` is when the job began, ns since the run's start.
 pub fn entry(done: &Done, source: LogSource, began_ns: u64) -> Option<LogEntry> {
-    let Done { at_ns, service_ns, worker: _, direction, offset, bytes } = *done;
+    let Done { at_ns, service_ns, submit_ns, direction, offset, bytes } = *done;
     let value = match source {
-        LogSource::Latency | LogSource::Completion => service_ns,
-        LogSource::Submission | LogSource::Histogram => return None,
+        LogSource::Latency => service_ns,
+        LogSource::Completion => service_ns.saturating_sub(submit_ns.unwrap_or(0)),
+        LogSource::Submission => submit_ns?,
+        LogSource::Histogram => return None,
         LogSource::Iops => 1,
         LogSource::Bandwidth => {
             (u128::from(bytes) * 1_000_000_000 / u128::from(service_ns.max(1)) / 1024) as u64
@@ -54,26 +46,4 @@ pub fn entry(done: &Done, source: LogSource, began_ns: u64) -> Option<LogEntry> 
     };
     let time_ms = at_ns.saturating_sub(began_ns) / 1_000_000;
     Some(LogEntry { time_ms, value, direction, block_size: bytes, offset, priority: 0 })
-}
-
-/// Copies a log of operations into fio's logs, line by line; `worker`: only that one's. `began_ns` is when the job
-/// began, ns since the run's start.
-pub fn convert(
-    lines: impl BufRead,
-    began_ns: u64,
-    worker: Option<u32>,
-    options: LogOptions,
-    logs: &mut [(LogSource, &mut dyn Write)],
-) -> io::Result<()> {
-    for line in lines.lines() {
-        let Some(done) = read(&line?).filter(|done| worker.is_none_or(|wanted| wanted == done.worker)) else {
-            continue;
-        };
-        for (source, out) in logs.iter_mut() {
-            if let Some(entry) = entry(&done, *source, began_ns) {
-                write_entry(&entry, options, out)?;
-            }
-        }
-    }
-    Ok(())
 }

@@ -1,0 +1,191 @@
+//! Logs of single I/Os, written while the jobs run: fio's own with a line for each I/O, and `write_iolog`.
+
+use anyhow::Result;
+use fathom_dialect::fio::replay::Deed;
+use fathom_dialect::fio::replay::written::IologWriter;
+use fathom_dialect::fio::report::operations::{Done, direction, entry};
+use fathom_dialect::fio::report::{LogOptions, LogSource, log_name, logs};
+use fathom_dialect::fio::{Job, Member, Planned, territory};
+use fathom_drive::LogEntry;
+use fathom_engine::{Sink, Sinks};
+use fathom_spec::{Space, SyncKind, TargetId, Verb, Work};
+use std::collections::{HashMap, HashSet};
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufWriter, Write};
+
+/// Opens the logs of jobs that ask for a line for each I/O. `began_ms`: now, ms since 1970.
+pub fn open(jobs: &[Job], planned: &Planned, began_ms: u64) -> Result<Sinks> {
+    let (mut sinks, mut opened) = (Sinks::default(), HashSet::new());
+    for (number, member) in planned.members.iter().enumerate() {
+        let job = &jobs[member.job];
+        let wanted = wanted(job);
+        if wanted.is_empty() && job.report.iolog.is_none() {
+            continue;
+        }
+        if !matches!(planned.plan.streams[member.stream.0 as usize].work, Work::Blocks(_)) {
+            anyhow::bail!(
+                "{}: {} keeps no log of single I/Os\nhint: say log_avg_msec=100, for instance",
+                job.name,
+                job.engine.name
+            );
+        }
+        let mut files = Vec::new();
+        for (prefix, source) in wanted {
+            let prefix = if prefix.is_empty() { &job.name } else { prefix };
+            let path = log_name(prefix, source, job.report.per_job_logs.then_some(number as u32 + 1));
+            files.push((source, file(&path, opened.insert(path.clone()))?));
+        }
+        let iolog = match &job.report.iolog {
+            None => None,
+            Some(path) => {
+                Some(Iolog::new(IologWriter::new(file(path, false)?, names(job, member)), planned, member))
+            }
+        };
+        let report = &job.report;
+        sinks.add(
+            member.stream,
+            Box::new(PerIo {
+                files,
+                iolog,
+                options: LogOptions { offset: report.log_offset, priority: report.log_priority, epoch_ms: 0 },
+                run_began_ms: report.log_unix_epoch.then_some(began_ms),
+                ramp_ns: job.stop.ramp.0,
+                began_ns: None,
+                told_apart: planned.plan.streams[member.stream.0 as usize].keep.submit,
+                line: Vec::new(),
+            }),
+        );
+    }
+    Ok(sinks)
+}
+
+/// The logs of a job that have a line for each I/O, with their prefixes.
+fn wanted(job: &Job) -> Vec<(&String, LogSource)> {
+    let report = &job.report;
+    if report.log_average.0 > 0 {
+        return Vec::new();
+    }
+    let (bandwidth, latency, iops) = &report.logs;
+    let (lat, clat, slat) = report.disabled;
+    let all = [
+        (bandwidth, LogSource::Bandwidth, false),
+        (iops, LogSource::Iops, false),
+        (latency, LogSource::Latency, lat),
+        (latency, LogSource::Completion, clat),
+        (latency, LogSource::Submission, slat),
+    ];
+    all.into_iter()
+        .filter_map(|(prefix, source, off)| Some((prefix.as_ref().filter(|_| !off)?, source)))
+        .collect()
+}
+
+fn file(path: &str, anew: bool) -> Result<BufWriter<File>> {
+    let opened = OpenOptions::new().create(true).append(true).open(path);
+    let opened = opened.and_then(|file| if anew { file.set_len(0).map(|()| file) } else { Ok(file) });
+    let opened = opened.map_err(|error| {
+        anyhow::anyhow!("cannot write {path}: {error}\nhint: name a file that may be made")
+    })?;
+    Ok(BufWriter::with_capacity(1 << 16, opened))
+}
+
+/// The names of a clone's files, also where nothing is done to them.
+fn names(job: &Job, member: &Member) -> Vec<String> {
+    match member.files.is_empty() {
+        true => territory::paths(job, member.clone),
+        false => member.files.iter().map(|file| file.path.clone()).collect(),
+    }
+}
+
+struct Iolog {
+    log: IologWriter<BufWriter<File>>,
+    /// Numbers of files by targets.
+    files: HashMap<u16, u32>,
+}
+
+impl Iolog {
+    fn new(log: IologWriter<BufWriter<File>>, planned: &Planned, member: &Member) -> Self {
+        let Work::Blocks(blocks) = &planned.plan.streams[member.stream.0 as usize].work else {
+            return Iolog { log, files: HashMap::new() };
+        };
+        let over: &[TargetId] = match planned.plan.spaces.get(blocks.space.0 as usize) {
+            Some(Space::Whole(one)) => std::slice::from_ref(one),
+            Some(Space::Concat(over) | Space::Striped { over, .. } | Space::Picked { over, .. }) => over,
+            None => &[],
+        };
+        let files = (0..).zip(over).map(|(number, target)| (target.0 as u16, number)).collect();
+        Iolog { log, files }
+    }
+
+    fn take(&mut self, entry: &LogEntry) -> io::Result<()> {
+        let operation = &entry.operation;
+        let deed = match operation.verb {
+            Verb::Write | Verb::Commit => Deed::Write,
+            Verb::Trim => Deed::Trim,
+            Verb::Sync if operation.sync_kind(SyncKind::Fdatasync) == SyncKind::Fsync => Deed::Fsync,
+            Verb::Sync => Deed::Fdatasync,
+            _ => Deed::Read,
+        };
+        let file = self.files.get(&operation.target).copied().unwrap_or(0);
+        let times = (entry.submitted_ns, entry.at_ns);
+        self.log.done(times, deed, file, (operation.offset, operation.length))
+    }
+}
+
+/// The logs of one clone.
+struct PerIo {
+    files: Vec<(LogSource, BufWriter<File>)>,
+    iolog: Option<Iolog>,
+    options: LogOptions,
+    run_began_ms: Option<u64>,
+    ramp_ns: u64,
+    /// When what counts began: the first submission, and the ramp behind it.
+    began_ns: Option<u64>,
+    /// Is the submission told apart from the rest?
+    told_apart: bool,
+    line: Vec<u8>,
+}
+
+impl Sink for PerIo {
+    fn take(&mut self, entries: &[LogEntry]) -> io::Result<()> {
+        for LogEntry { at_ns, submitted_ns, submit_ns, operation, result, .. } in entries {
+            let ramp_ns = self.ramp_ns;
+            let began_ns = *self.began_ns.get_or_insert_with(|| submitted_ns.saturating_add(ramp_ns));
+            if *at_ns < began_ns {
+                continue;
+            }
+            let (Some(direction), Ok(bytes)) = (direction(operation.verb), u64::try_from(*result)) else {
+                continue;
+            };
+            let done = Done {
+                at_ns: *at_ns,
+                service_ns: at_ns.saturating_sub(*submitted_ns),
+                submit_ns: self.told_apart.then_some(*submit_ns),
+                direction,
+                offset: operation.offset,
+                bytes,
+            };
+            let epoch_ms = self.run_began_ms.map_or(0, |began_ms| began_ms + began_ns / 1_000_000);
+            let options = LogOptions { epoch_ms, ..self.options };
+            for (source, out) in &mut self.files {
+                if let Some(entry) = entry(&done, *source, began_ns) {
+                    // In one piece: clones may share a file.
+                    self.line.clear();
+                    logs::write_entry(&entry, options, &mut self.line)?;
+                    out.write_all(&self.line)?;
+                }
+            }
+        }
+        if let Some(iolog) = &mut self.iolog {
+            entries.iter().try_for_each(|entry| iolog.take(entry))?;
+        }
+        // Whoever follows the files sees them grow.
+        self.files.iter_mut().try_for_each(|(_, out)| out.flush())
+    }
+
+    fn end(&mut self) -> io::Result<()> {
+        if let Some(iolog) = &mut self.iolog {
+            iolog.log.end()?;
+        }
+        self.files.iter_mut().try_for_each(|(_, out)| out.flush())
+    }
+}

@@ -1,0 +1,97 @@
+//! What fio tells while jobs run: a report of what was done so far, at SIGUSR1 and every `--status-interval`, and the line
+//! of progress.
+
+use super::line::Line;
+use crate::surroundings::Signalled;
+use fathom_dialect::fio::report::SoFar;
+use fathom_drive::{HostSampler, Sampler};
+use fathom_record::{Control, Event, Interval, Run, Steer, Totals};
+use fathom_spec::{Nanos, Plan};
+
+/// Prints a run that is not over.
+pub type Tell<'a> = &'a mut dyn FnMut(&Run, u64);
+
+/// Stands between whoever watches the run and what is told of it.
+pub struct Shown<'a> {
+    inner: &'a mut dyn Control,
+    so_far: SoFar,
+    asked: &'a Signalled,
+    every: Option<Nanos>,
+    next_ns: u64,
+    sampler: HostSampler,
+    tell: Tell<'a>,
+    line: Option<Line>,
+}
+
+impl<'a> Shown<'a> {
+    /// Tells of a run of this plan.
+    pub fn new(
+        inner: &'a mut dyn Control,
+        plan: &Plan,
+        asked: &'a Signalled,
+        every: Option<Nanos>,
+        mut sampler: HostSampler,
+        tell: Tell<'a>,
+        line: Option<Line>,
+    ) -> Self {
+        let mut so_far = SoFar::new(plan);
+        let mut samples = Vec::new();
+        sampler.sample(0, &mut samples);
+        so_far.samples(samples);
+        let every = every.filter(|every| every.0 > 0);
+        Shown {
+            inner,
+            so_far,
+            asked,
+            every,
+            next_ns: every.map_or(u64::MAX, |every| every.0),
+            sampler,
+            tell,
+            line,
+        }
+    }
+
+    /// Ends the line of progress, if one stands.
+    pub fn end(&mut self) {
+        if let Some(line) = &mut self.line {
+            line.end();
+        }
+    }
+
+    fn report(&mut self, now_ns: u64, totals: &[Totals]) {
+        let mut samples = Vec::new();
+        self.sampler.sample(now_ns, &mut samples);
+        self.so_far.samples(samples);
+        self.end();
+        (self.tell)(&self.so_far.run(now_ns, totals), now_ns);
+    }
+}
+
+impl Control for Shown<'_> {
+    fn event(&mut self, event: &Event) {
+        self.so_far.event(event);
+        if let Some(line) = &mut self.line {
+            line.event(event);
+        }
+        self.inner.event(event);
+    }
+
+    fn slot(&mut self, now_ns: u64, totals: &[Totals]) -> Steer {
+        let due = now_ns >= self.next_ns;
+        if let Some(every) = self.every.filter(|_| due) {
+            self.next_ns = now_ns - now_ns % every.0 + every.0;
+        }
+        if self.asked.take() || due {
+            self.report(now_ns, totals);
+        }
+        if let Some(line) = &mut self.line {
+            line.draw(now_ns, totals);
+        }
+        self.inner.slot(now_ns, totals)
+    }
+
+    fn interval(&mut self, interval: &Interval) {
+        self.so_far.interval(interval);
+        self.inner.interval(interval);
+    }
+}

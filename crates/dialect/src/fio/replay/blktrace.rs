@@ -1,0 +1,220 @@
+//! blktrace's binary events, as `blkparse -d` puts them together: a header of 48 bytes for each (`struct blk_io_trace` of
+//! the kernel's header linux/blktrace_api.h), then as many bytes more as it says. What was queued is what is done again:
+//! the later fates of a request are the device's doing.
+
+use super::{ACTIONS_MOST, Action, Deed, FILES_MOST};
+use std::collections::HashMap;
+
+/// The upper 24 bits of the first word.
+const MAGIC: u32 = 0x6561_7400;
+/// The version in its lowest byte.
+const VERSION: u32 = 7;
+/// Bytes of an event's header.
+const HEADER: usize = 48;
+/// Bytes of a sector.
+const SECTOR: u64 = 512;
+
+/// Categories of an event, in the upper half of its action.
+const WRITE: u32 = 1 << 1;
+const FLUSH: u32 = 1 << 2;
+const PASSTHROUGH: u32 = 1 << 9;
+const NOTIFY: u32 = 1 << 10;
+const DISCARD: u32 = 1 << 13;
+/// In the lower half: the event carries its control group.
+const GROUP: u32 = 1 << 8;
+/// In the lower half: a request was queued.
+const QUEUED: u32 = 1;
+
+/// What was queued, and on which devices.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Queued {
+    /// Major and minor numbers, by the number of the file in the actions.
+    pub devices: Vec<(u32, u32)>,
+    /// What was done; times count from the first of them.
+    pub actions: Vec<Action>,
+}
+
+/// Does a file begin like blktrace's, whatever the byte order of the machine that wrote it?
+pub fn is_trace(bytes: &[u8]) -> bool {
+    order(bytes).is_some()
+}
+
+/// Is the first word's byte order the other one than little endian?
+fn order(bytes: &[u8]) -> Option<bool> {
+    let word: [u8; 4] = bytes.get(..4)?.try_into().ok()?;
+    if u32::from_le_bytes(word) & 0xFFFF_FF00 == MAGIC {
+        return Some(false);
+    }
+    (u32::from_be_bytes(word) & 0xFFFF_FF00 == MAGIC).then_some(true)
+}
+
+/// One header.
+struct Event<'b> {
+    bytes: &'b [u8],
+    big: bool,
+}
+
+impl Event<'_> {
+    fn word(&self, at: usize) -> u32 {
+        let word = [self.bytes[at], self.bytes[at + 1], self.bytes[at + 2], self.bytes[at + 3]];
+        if self.big { u32::from_be_bytes(word) } else { u32::from_le_bytes(word) }
+    }
+
+    fn double(&self, at: usize) -> u64 {
+        let (first, second) = (u64::from(self.word(at)), u64::from(self.word(at + 4)));
+        if self.big { first << 32 | second } else { second << 32 | first }
+    }
+
+    fn half(&self, at: usize) -> u16 {
+        let half = [self.bytes[at], self.bytes[at + 1]];
+        if self.big { u16::from_be_bytes(half) } else { u16::from_le_bytes(half) }
+    }
+}
+
+/// Reads the events. An error says what is wrong and with which event.
+pub fn read(bytes: &[u8]) -> Result<Queued, String> {
+    let big = order(bytes).ok_or("it does not begin as blktrace's files do")?;
+    let mut queued = Queued::default();
+    let mut numbers: HashMap<u32, u32> = HashMap::new();
+    let (mut at, mut count, mut first_ns) = (0, 0u64, None);
+    while at < bytes.len() {
+        count += 1;
+        let Some(header) = bytes.get(at..at + HEADER) else {
+            return Err(format!("event {count} at byte {at} is cut off"));
+        };
+        let event = Event { bytes: header, big };
+        let magic = event.word(0);
+        if magic != MAGIC | VERSION {
+            return Err(match magic & 0xFFFF_FF00 == MAGIC {
+                true => {
+                    format!("event {count} is of version {}, and version {VERSION} is read", magic & 0xFF)
+                }
+                false => format!("event {count} at byte {at} does not begin as events do"),
+            });
+        }
+        at += HEADER + usize::from(event.half(46));
+        if at > bytes.len() {
+            return Err(format!("event {count} is cut off"));
+        }
+        let (length, action, device) = (event.word(24), event.word(28), event.word(36));
+        let Some(deed) = deed(action, length) else { continue };
+        let offset = event.double(16).checked_mul(SECTOR).filter(|offset| *offset < 1 << 62);
+        let (Some(offset), true) = (offset, length <= i32::MAX as u32) else {
+            return Err(format!(
+                "event {count}: {length} bytes from sector {} are not possible",
+                event.double(16)
+            ));
+        };
+        let time_ns = event.double(8);
+        let first_ns = *first_ns.get_or_insert(time_ns);
+        let next = queued.devices.len();
+        let file = *numbers.entry(device).or_insert_with(|| {
+            queued.devices.push((device >> 20, device & 0xF_FFFF));
+            next as u32
+        });
+        if queued.devices.len() > FILES_MOST || queued.actions.len() >= ACTIONS_MOST {
+            return Err("it has too many events or devices".to_owned());
+        }
+        let at_ns = time_ns.saturating_sub(first_ns);
+        let (offset, length) = if deed == Deed::Fsync { (0, 0) } else { (offset, length) };
+        queued.actions.push(Action { at_ns, deed, file, offset, length });
+    }
+    Ok(queued)
+}
+
+fn deed(action: u32, length: u32) -> Option<Deed> {
+    let (category, act) = (action >> 16, action & 0xFFFF & !GROUP);
+    if act != QUEUED || category & (NOTIFY | PASSTHROUGH) != 0 {
+        return None;
+    }
+    match (length, category) {
+        (0, _) if category & FLUSH != 0 => Some(Deed::Fsync),
+        (0, _) => None,
+        _ if category & DISCARD != 0 => Some(Deed::Trim),
+        _ if category & WRITE != 0 => Some(Deed::Write),
+        _ => Some(Deed::Read),
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// An event as the kernel writes it.
+    pub(crate) fn event(
+        time_ns: u64,
+        sector: u64,
+        length: u32,
+        action: u32,
+        device: u32,
+        more: &[u8],
+    ) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        for word in [MAGIC | VERSION, 1] {
+            bytes.extend(word.to_le_bytes());
+        }
+        bytes.extend(time_ns.to_le_bytes());
+        bytes.extend(sector.to_le_bytes());
+        for word in [length, action, 4711, device, 0] {
+            bytes.extend(word.to_le_bytes());
+        }
+        bytes.extend(0u16.to_le_bytes());
+        bytes.extend((more.len() as u16).to_le_bytes());
+        bytes.extend(more);
+        bytes
+    }
+
+    const QUEUE: u32 = 1 << 20 | 1;
+    const SDA: u32 = 8 << 20;
+
+    #[test]
+    fn what_was_queued_is_read_and_nothing_else() {
+        let mut bytes = event(500, 0, 0, NOTIFY << 16, 0, b"name\0\0\0\0");
+        bytes.extend(event(1000, 8, 4096, QUEUE | 1 << 16, SDA, &[]));
+        bytes.extend(event(1500, 8, 4096, 1 << 22 | 7 | 1 << 16, SDA, &[]));
+        bytes.extend(event(3000, 16, 512, QUEUE | GROUP | WRITE << 16, SDA | 3, &[0; 8]));
+        bytes.extend(event(4000, 64, 8192, QUEUE | (DISCARD | WRITE) << 16, SDA, &[]));
+        bytes.extend(event(5000, 0, 0, QUEUE | (FLUSH | WRITE) << 16, SDA, &[]));
+        let told = read(&bytes).unwrap();
+        assert_eq!(told.devices, [(8, 0), (8, 3)]);
+        let action = |at_ns, deed, file, offset, length| Action { at_ns, deed, file, offset, length };
+        assert_eq!(
+            told.actions,
+            [
+                action(0, Deed::Read, 0, 4096, 4096),
+                action(2000, Deed::Write, 1, 8192, 512),
+                action(3000, Deed::Trim, 0, 32_768, 8192),
+                action(4000, Deed::Fsync, 0, 0, 0),
+            ]
+        );
+    }
+
+    #[test]
+    fn files_of_machines_with_the_other_byte_order_are_read() {
+        let little = event(1000, 8, 4096, QUEUE | 1 << 16, SDA, &[]);
+        let mut big = Vec::new();
+        let mut at = 0;
+        for width in [4, 4, 8, 8, 4, 4, 4, 4, 4, 2, 2] {
+            big.extend(little[at..at + width].iter().rev());
+            at += width;
+        }
+        assert_eq!(read(&big), read(&little));
+    }
+
+    #[test]
+    fn broken_files_are_told_with_the_event() {
+        let good = event(1000, 8, 4096, QUEUE, SDA, &[]);
+        assert_eq!(read(&good[..40]).unwrap_err(), "event 1 at byte 0 is cut off");
+        let mut cut = good.clone();
+        cut[46] = 9;
+        assert_eq!(read(&cut).unwrap_err(), "event 1 is cut off");
+        let mut other = [good.clone(), good.clone()].concat();
+        other[HEADER] = 5;
+        assert_eq!(read(&other).unwrap_err(), "event 2 is of version 5, and version 7 is read");
+        other[HEADER + 1] = 5;
+        assert_eq!(read(&other).unwrap_err(), "event 2 at byte 48 does not begin as events do");
+        let far = event(1000, u64::MAX / 2, 4096, QUEUE, SDA, &[]);
+        assert!(read(&far).unwrap_err().contains("are not possible"));
+        assert!(!is_trace(b"fio version 2 iolog") && is_trace(&good));
+    }
+}
