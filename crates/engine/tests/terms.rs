@@ -144,6 +144,18 @@ fn a_worker_has_the_standing_it_was_given_and_others_keep_theirs() {
     assert_eq!(nice(), before);
 }
 
+#[test]
+fn sizes_below_the_alignment_stand_at_aligned_places() {
+    let file = file(1 << 20);
+    let mut plan = plan(file.path(), QueueKind::Psync, Mix::Only(Verb::Read));
+    plan.streams[0].stop.operations = Some(200);
+    if let Work::Blocks(blocks) = &mut plan.streams[0].work {
+        blocks.sizes = Sizes::Split(vec![(Verb::Read, Bytes(512), 50), (Verb::Read, Bytes(6144), 50)]);
+        (blocks.align, blocks.pattern) = (Bytes(4096), Pattern::Uniform { once: false });
+    }
+    assert_eq!(counts(&run(&plan)), (200, 0, Why::Finished));
+}
+
 fn command(text: &str, output: Option<(String, String)>) -> Plan {
     let mut plan = Plan::new(1);
     let mut stream = Stream::closed("command", Blocks::random_reads(SpaceId(0), Bytes(1)), 1);

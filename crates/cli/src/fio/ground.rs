@@ -93,9 +93,6 @@ pub fn lay_out(
         }
         let directories = job.engine.is_about_directories();
         let writes = job.direction.verbs.iter().any(|verb| verb.writes());
-        if job.files.create_on_open && writes && !job.engine.is_about_files() {
-            continue;
-        }
         let short = |file: &&FileNeed| match directories {
             true => !Path::new(&file.path).is_dir(),
             false => !file.device && look(&file.path).map_or(0, |facts| facts.bytes) < file.bytes,
@@ -110,7 +107,8 @@ pub fn lay_out(
             bail!("file creation disallowed by allow_file_create=0\nhint: make {} first", needed[0].path);
         }
         let reads = job.direction.verbs.contains(&Verb::Read);
-        let fills = reads || job.files.overwrite || job.data.verify_only;
+        let holes = job.files.create_on_open && writes;
+        let fills = (reads && !holes) || job.files.overwrite || job.data.verify_only;
         for file in needed {
             if directories {
                 let cannot = |error| anyhow::anyhow!("cannot make the directory {}: {error}", file.path);
@@ -137,6 +135,9 @@ fn make(job: &Job, file: &FileNeed, fills: bool, engine: &mut Engine, interrupt:
     }
     let opened = OpenOptions::new().write(true).create(true).truncate(false).mode(0o644).open(&file.path);
     let opened = opened.map_err(cannot)?;
+    if !opened.metadata().map_err(cannot)?.is_file() {
+        bail!("{} is neither a file nor a block device\nhint: name one of these", file.path);
+    }
     let found = opened.metadata().map_err(cannot)?.len();
     let reserved = match job.files.fallocate {
         "none" | "0" => Ok(()),
@@ -152,9 +153,8 @@ fn make(job: &Job, file: &FileNeed, fills: bool, engine: &mut Engine, interrupt:
         Err(error) if error.raw_os_error() == Some(rustix::io::Errno::OPNOTSUPP.raw_os_error()) => {}
         Err(error) => return Err(cannot(error)),
     }
-    if opened.metadata().map_err(cannot)?.len() < file.bytes
-        && (fills || !matches!(job.files.fallocate, "none" | "0"))
-    {
+    // What is not written out is a hole, as large as what will be written needs.
+    if opened.metadata().map_err(cannot)?.len() < file.bytes {
         opened.set_len(file.bytes).map_err(cannot)?;
     }
     if fills {

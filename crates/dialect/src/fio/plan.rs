@@ -251,9 +251,8 @@ impl Maker<'_> {
             _ => (Durability::None, 0),
         };
         // Files are laid out before; a write may still find one that another job made too short.
-        let reserved = if job.files.create_on_open { 0 } else { file.bytes };
-        let wanted = job.files.create_on_open || job.files.fallocate != "none";
-        let create = (writes && !file.device && wanted).then_some(reserved);
+        let reserved = job.files.fallocate != "none" && !job.files.create_on_open;
+        let create = (writes && !file.device && reserved).then_some(file.bytes);
         let key = (file.path.clone(), writes, job.sync.direct, code, create);
         let targets = &mut self.plan.targets;
         *self.targets.entry(key).or_insert_with(|| {

@@ -180,7 +180,7 @@ impl Mixed {
             *next += u64::from(length);
             return (self.grid.one_target().map_or(0, |t| t.0), offset, length);
         }
-        let covers = if self.lengths.is_one() { 1 } else { u64::from(length) / self.grid.step };
+        let covers = if self.lengths.is_one() { 1 } else { u64::from(length).div_ceil(self.grid.step) };
         if let Order::Map(map) = &mut self.order {
             let (block, covers) = map.next(self.random.next_u64(), covers);
             let (target, offset) = self.grid.place(block);

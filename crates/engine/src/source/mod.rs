@@ -221,7 +221,9 @@ fn one_space(
                 }
                 pattern => generated(blocks, pattern, &grid, (worker, workers), seed)?,
             };
-            let lengths = sizes::Lengths::of(&blocks.sizes, grid.step)?;
+            // Where each block is touched once, or nothing is said of the alignment, lengths are whole blocks.
+            let exact = blocks.align.0 == 0 || matches!(order, order::Order::Map(_));
+            let lengths = sizes::Lengths::of(&blocks.sizes, grid.step, exact)?;
             let limit = mixed::Limit::of(stop, &grid);
             Ok(Box::new(mixed::Mixed::new(grid, order, lengths, blocks, verbs, limit, seed)))
         }

@@ -19,8 +19,8 @@ pub(crate) enum Lengths {
 }
 
 impl Lengths {
-    /// What the plan says; each length must be a multiple of `step`, the bytes from one block to the next.
-    pub(crate) fn of(sizes: &Sizes, step: u64) -> Result<Self, ExecuteError> {
+    /// What the plan says. `exact`: each length must be a multiple of `step`, the bytes from one block to the next.
+    pub(crate) fn of(sizes: &Sizes, step: u64, exact: bool) -> Result<Self, ExecuteError> {
         let length = |bytes: u64| match u32::try_from(bytes) {
             Ok(length) if length > 0 && length <= i32::MAX as u32 => Ok(length),
             _ => Err(refuse("operations of no bytes, or of 2 GiB and more")),
@@ -31,7 +31,7 @@ impl Lengths {
                 length(most.0)?;
                 Ok(Lengths::Range { least: length(least.0)?, multiples: most.0 / least.0.max(1) })
             }
-            Sizes::Split(parts) if parts.iter().all(|part| part.1.0.is_multiple_of(step)) => {
+            Sizes::Split(parts) if !exact || parts.iter().all(|part| part.1.0.is_multiple_of(step)) => {
                 let parts =
                     parts.iter().map(|(verb, size, weight)| Ok((*verb, length(size.0)?, u64::from(*weight))));
                 Ok(Lengths::Split(parts.collect::<Result<_, ExecuteError>>()?))
