@@ -272,7 +272,8 @@ def row_device(bench):
     return ["### Device reads under `--limit-cache`, beside our own direct random reads", "",
             f"8 sessions, 384 MiB of blocks within 96 MiB of memory, WORK_UNIT 1, reads of 8 KiB. Median ratio {ratio(ratios)}.",
             "What the database leaves idle: a session that computes, or waits for a processor or for the client, has nothing",
-            "outstanding; the column *outstanding* tells how many of the 8 sessions waited for the device at a time.", "", *lines]
+            "outstanding; the column *outstanding* tells how many of the 8 sessions waited for the device at a time. The device's",
+            "reads are all of the disk's: what exceeds the selects' share *from the disk* is others'.", "", *lines]
 
 
 def row_throttle(bench):
