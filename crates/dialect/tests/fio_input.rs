@@ -304,7 +304,6 @@ fn conflicts_are_told_with_a_place() {
         ("[a]\nrw=write\n", "t.fio:1:1: a: you need to specify size="),
         ("[a]\nsize=4k\nbs=8k\n", "must not be less than minimum block size"),
         ("[a]\nsize=1m\nioengine=rbd\n", "t.fio:3:1: ioengine: there is no rbd here"),
-        ("[a]\nsize=1m\nwrite_bw_log=x\n", "log_avg_msec"),
         ("[a]\nsize=1m\nrw=randread\nrandom_distribution=zipf:1\n", "different than 1.0"),
         ("[a]\nsize=1m\nfilename=-\n", "pipes are not measured"),
         ("[a]\nsize=1m\ncpus_allowed=x\n", "cpus_allowed=0-3,6"),

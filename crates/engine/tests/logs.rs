@@ -145,7 +145,7 @@ fn a_recording_of_another_tool_is_given_in_the_engines_form() {
     let foreign = folder.path().join("foreign");
     std::fs::write(&foreign, "whatever it says\n").unwrap();
     let mut plan = Plan::new(1);
-    let space = plan.add_target(Target::Null(Bytes(1 << 20)));
+    let space = plan.add_target(target(&data(folder.path()), Access::Read));
     plan.add_target(target(&foreign, Access::Read));
     let mut blocks = Blocks::random_reads(space, Bytes(4096));
     blocks.pattern = Pattern::Trace(TargetId(1));

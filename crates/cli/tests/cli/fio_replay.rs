@@ -54,7 +54,6 @@ fn what_was_written_down_is_done_again_at_its_speed_or_as_fast_as_it_goes() {
     assert_eq!(again("--replay_no_stall=1").0, done);
     assert_eq!(again("--replay_no_stall=1 --replay_skip=read,sync").0, (0, done.1, 0));
     assert_eq!(again("--replay_no_stall=1 --loops=2").0, (done.0 * 2, done.1 * 2, 0));
-    assert_eq!(again("--replay_no_stall=1 --ioengine=null").0, done);
     assert_eq!(again("--replay_no_stall=1 --replay_redirect=other").0, done);
     assert!(place.path().join("other").exists() && !place.path().join("b.0.0").exists());
 }
