@@ -12,7 +12,7 @@ use crate::sys::io_uring::{UringQueue, Wishes};
 use crate::sys::libaio::AioQueue;
 use crate::sys::mmap::MmapQueue;
 use crate::sys::pool::PoolQueue;
-use crate::sys::psync::PsyncQueue;
+use crate::sys::psync::{PsyncCalls, PsyncQueue};
 use crate::sys::stdio::StdioQueue;
 use fathom_drive::{Perform, Seat};
 use fathom_record::ExecuteError;
@@ -140,7 +140,7 @@ fn attempt(
             take().on(queue, filling())
         }
         QueueKind::Threads => {
-            let calls = PsyncQueue::new(targets.clone(), arena, clock, syncs.0, syncs.1, None);
+            let calls = PsyncCalls::new(targets.clone(), arena, syncs.0, syncs.1, None);
             let pool = PoolQueue::new(calls, clock, wanted.depth)?;
             seat.queue(format!("psync on {} threads{pages}", wanted.depth));
             take().on(pool, filling())

@@ -3,9 +3,10 @@
 //! beforehand is: the file's size is asked for before each access, and what lies past it is not touched.
 
 use super::arena::Arena;
+use super::blocking::{Blocking, Calls};
 use super::psync;
 use crate::files::OpenTarget;
-use fathom_drive::{Clock, Completion, Operation, Queue};
+use fathom_drive::{Clock, Operation};
 use fathom_spec::{SyncKind, Verb};
 use std::io;
 use std::sync::Arc;
@@ -27,16 +28,17 @@ impl Drop for Mapping {
     }
 }
 
-/// Loads and stores, done in `push`.
+/// Loads and stores.
+pub type MmapQueue = Blocking<MmapCalls>;
+
+/// What is done for each operation.
 #[derive(Debug)]
-pub struct MmapQueue {
+pub struct MmapCalls {
     targets: Arc<[OpenTarget]>,
     mappings: Vec<Mapping>,
     arena: Arena,
-    clock: Clock,
     commit: SyncKind,
     sync: SyncKind,
-    done: Vec<Completion>,
 }
 
 impl MmapQueue {
@@ -49,8 +51,8 @@ impl MmapQueue {
         writes: bool,
     ) -> io::Result<Self> {
         let mappings = targets.iter().map(|target| map(target, writes)).collect::<io::Result<_>>()?;
-        let done = Vec::with_capacity(arena.count());
-        Ok(MmapQueue { targets, mappings, arena, clock, commit, sync, done })
+        let room = arena.count();
+        Ok(Blocking::of(MmapCalls { targets, mappings, arena, commit, sync }, clock, room))
     }
 }
 
@@ -85,7 +87,7 @@ fn reachable(target: &OpenTarget, mapping: &Mapping, operation: &Operation) -> R
     Ok(size.saturating_sub(operation.offset).min(u64::from(operation.length)) as usize)
 }
 
-impl MmapQueue {
+impl MmapCalls {
     /// Makes a range durable; 0 or a negated errno.
     fn durable(&self, index: usize, kind: SyncKind, offset: u64, length: usize) -> i32 {
         if kind != SyncKind::Msync {
@@ -121,8 +123,10 @@ impl MmapQueue {
         }
         length as i32
     }
+}
 
-    fn perform(&self, tag: u32, operation: &Operation) -> i32 {
+impl Calls for MmapCalls {
+    fn perform(&mut self, tag: u32, operation: &Operation) -> i32 {
         let index = operation.target as usize;
         match operation.verb {
             Verb::Read | Verb::Write => self.copy(index, operation, tag),
@@ -137,29 +141,5 @@ impl MmapQueue {
             },
             _ => -libc::EOPNOTSUPP,
         }
-    }
-}
-
-impl Queue for MmapQueue {
-    #[inline(always)]
-    fn now(&mut self) -> u64 {
-        self.clock.now()
-    }
-
-    fn push(&mut self, tags: &[u32], operations: &[Operation]) {
-        for (tag, operation) in tags.iter().zip(operations) {
-            let result = self.perform(*tag, operation);
-            self.done.push(Completion { tag: *tag, result });
-        }
-    }
-
-    fn enter(&mut self, at_least: usize, until_ns: u64) {
-        if at_least == 0 && self.done.is_empty() {
-            psync::sleep_until(&self.clock, until_ns);
-        }
-    }
-
-    fn poll(&mut self, done: &mut Vec<Completion>) {
-        done.append(&mut self.done);
     }
 }

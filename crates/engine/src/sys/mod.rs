@@ -1,6 +1,7 @@
 //! Everything of the engine that needs `unsafe`: buffers shared with the kernel, and the kernel's queues.
 
 pub mod arena;
+pub mod blocking;
 pub mod io_uring;
 pub mod libaio;
 pub mod mmap;

@@ -1,7 +1,7 @@
 //! Blocking calls on other threads: the worker hands operations over and takes what has come back, as with a queue of the
 //! kernel's. As many threads as operations may be outstanding, so that none waits for another.
 
-use super::psync::PsyncQueue;
+use super::psync::PsyncCalls;
 use fathom_drive::{Clock, Completion, Operation, Queue};
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -27,9 +27,9 @@ struct Shared {
 }
 
 #[derive(Debug)]
-struct Calls(PsyncQueue);
+struct Calls(PsyncCalls);
 
-// SAFETY: the threads only call `perform`, which reads the queue's fields and moves bytes of the buffer of its own tag; a
+// SAFETY: the threads only call `one`, which reads the calls' fields and moves bytes of the buffer of its own tag; a
 // tag is with one thread at a time, from `push` until its completion is taken.
 unsafe impl Sync for Calls {}
 
@@ -50,7 +50,7 @@ impl Shared {
         loop {
             if let Some((tag, operation)) = lists.asked.pop_front() {
                 drop(lists);
-                let result = self.calls.0.perform(tag, &operation);
+                let result = self.calls.0.one(tag, &operation);
                 lists = self.lists();
                 lists.done.push(Completion { tag, result });
                 self.back.notify_one();
@@ -65,7 +65,7 @@ impl Shared {
 
 impl PoolQueue {
     /// So many threads over blocking calls.
-    pub fn new(calls: PsyncQueue, clock: Clock, depth: u32) -> std::io::Result<Self> {
+    pub fn new(calls: PsyncCalls, clock: Clock, depth: u32) -> std::io::Result<Self> {
         let (more, back, lists) = (Condvar::new(), Condvar::new(), Mutex::default());
         let shared = Arc::new(Shared { calls: Calls(calls), lists, more, back });
         let mut pool = PoolQueue { clock, shared, threads: Vec::with_capacity(depth as usize) };

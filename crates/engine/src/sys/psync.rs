@@ -1,23 +1,24 @@
-//! One operation at a time: pread, pwrite, or preadv2 and pwritev2 with flags, then the syncs. The work is done in
-//! `push`, right after the worker has read the clock.
+//! One operation at a time: pread, pwrite, or preadv2 and pwritev2 with flags, then the syncs.
 
 use super::arena::Arena;
+use super::blocking::{Blocking, Calls};
 use crate::files::OpenTarget;
-use fathom_drive::{Clock, Completion, Operation, Queue};
+use fathom_drive::{Clock, Operation};
 use fathom_spec::{SyncKind, Verb};
 use std::sync::Arc;
 
 /// Blocking calls.
+pub type PsyncQueue = Blocking<PsyncCalls>;
+
+/// The calls.
 #[derive(Debug)]
-pub struct PsyncQueue {
+pub struct PsyncCalls {
     targets: Arc<[OpenTarget]>,
     arena: Arena,
-    clock: Clock,
     commit: SyncKind,
     sync: SyncKind,
     /// Flags of preadv2 and pwritev2; `None`: pread and pwrite.
     flags: Option<i32>,
-    done: Vec<Completion>,
 }
 
 impl PsyncQueue {
@@ -30,7 +31,20 @@ impl PsyncQueue {
         sync: SyncKind,
         flags: Option<i32>,
     ) -> Self {
-        PsyncQueue { targets, arena, clock, commit, sync, flags, done: Vec::with_capacity(64) }
+        Blocking::of(PsyncCalls::new(targets, arena, commit, sync, flags), clock, 64)
+    }
+}
+
+impl PsyncCalls {
+    /// Calls on open targets, without a queue around them.
+    pub fn new(
+        targets: Arc<[OpenTarget]>,
+        arena: Arena,
+        commit: SyncKind,
+        sync: SyncKind,
+        flags: Option<i32>,
+    ) -> Self {
+        PsyncCalls { targets, arena, commit, sync, flags }
     }
 
     fn transfer(&self, fd: i32, tag: u32, operation: &Operation, write: bool) -> isize {
@@ -54,8 +68,8 @@ impl PsyncQueue {
         }
     }
 
-    /// Does one operation and answers what came of it.
-    pub(super) fn perform(&self, tag: u32, operation: &Operation) -> i32 {
+    /// Does one operation and answers what came of it. Several threads may do so, each with a tag of its own.
+    pub(super) fn one(&self, tag: u32, operation: &Operation) -> i32 {
         let target = &self.targets[operation.target as usize];
         let fd = target.raw();
         loop {
@@ -80,6 +94,12 @@ impl PsyncQueue {
                 moved => return moved as i32,
             }
         }
+    }
+}
+
+impl Calls for PsyncCalls {
+    fn perform(&mut self, tag: u32, operation: &Operation) -> i32 {
+        self.one(tag, operation)
     }
 }
 
@@ -139,28 +159,6 @@ pub fn discard(target: &OpenTarget, operation: &Operation) -> isize {
         )
     };
     if result == 0 { operation.length as isize } else { -1 }
-}
-
-impl Queue for PsyncQueue {
-    #[inline(always)]
-    fn now(&mut self) -> u64 {
-        self.clock.now()
-    }
-    fn push(&mut self, tags: &[u32], operations: &[Operation]) {
-        for (tag, operation) in tags.iter().zip(operations) {
-            let result = self.perform(*tag, operation);
-            self.done.push(Completion { tag: *tag, result });
-        }
-    }
-    fn enter(&mut self, at_least: usize, until_ns: u64) {
-        if at_least == 0 && self.done.is_empty() {
-            sleep_until(&self.clock, until_ns);
-        }
-    }
-    #[inline(always)]
-    fn poll(&mut self, done: &mut Vec<Completion>) {
-        done.append(&mut self.done);
-    }
 }
 
 /// Sleeps until a moment of the run's clock.

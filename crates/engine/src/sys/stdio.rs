@@ -4,9 +4,10 @@
 //! [`SyncKind::Flush`], or what the kernel refuses of them is not seen.
 
 use super::arena::Arena;
+use super::blocking::{Blocking, Calls};
 use super::psync;
 use crate::files::OpenTarget;
-use fathom_drive::{Clock, Completion, Operation, Queue};
+use fathom_drive::{Clock, Operation};
 use fathom_spec::{SyncKind, Verb};
 use std::io;
 use std::os::fd::{AsRawFd, IntoRawFd};
@@ -83,16 +84,17 @@ impl Drop for Stream {
     }
 }
 
-/// Blocking calls on streams, done in `push`.
+/// Blocking calls on streams.
+pub type StdioQueue = Blocking<StdioCalls>;
+
+/// The calls.
 #[derive(Debug)]
-pub struct StdioQueue {
+pub struct StdioCalls {
     targets: Arc<[OpenTarget]>,
     streams: Vec<Stream>,
     arena: Arena,
-    clock: Clock,
     commit: SyncKind,
     sync: SyncKind,
-    done: Vec<Completion>,
 }
 
 impl StdioQueue {
@@ -105,10 +107,12 @@ impl StdioQueue {
         writes: bool,
     ) -> io::Result<Self> {
         let streams = targets.iter().map(|target| Stream::on(target, writes)).collect::<io::Result<_>>()?;
-        let done = Vec::with_capacity(arena.count());
-        Ok(StdioQueue { targets, streams, arena, clock, commit, sync, done })
+        let room = arena.count();
+        Ok(Blocking::of(StdioCalls { targets, streams, arena, commit, sync }, clock, room))
     }
+}
 
+impl StdioCalls {
     /// Makes what was written durable, as far as the kind says; 0 or a negated errno.
     fn settle(&mut self, index: usize, kind: SyncKind) -> i32 {
         match kind {
@@ -126,7 +130,9 @@ impl StdioQueue {
         let write = operation.verb != Verb::Read;
         self.streams[operation.target as usize].transfer(operation.offset, buffer, length, write)
     }
+}
 
+impl Calls for StdioCalls {
     fn perform(&mut self, tag: u32, operation: &Operation) -> i32 {
         let index = operation.target as usize;
         match operation.verb {
@@ -141,29 +147,5 @@ impl StdioQueue {
             },
             _ => -libc::EOPNOTSUPP,
         }
-    }
-}
-
-impl Queue for StdioQueue {
-    #[inline(always)]
-    fn now(&mut self) -> u64 {
-        self.clock.now()
-    }
-
-    fn push(&mut self, tags: &[u32], operations: &[Operation]) {
-        for (tag, operation) in tags.iter().zip(operations) {
-            let result = self.perform(*tag, operation);
-            self.done.push(Completion { tag: *tag, result });
-        }
-    }
-
-    fn enter(&mut self, at_least: usize, until_ns: u64) {
-        if at_least == 0 && self.done.is_empty() {
-            psync::sleep_until(&self.clock, until_ns);
-        }
-    }
-
-    fn poll(&mut self, done: &mut Vec<Completion>) {
-        done.append(&mut self.done);
     }
 }
