@@ -5,7 +5,7 @@
 //! |---|---|
 //! | [`iolog`] | fio's text, versions 2 and 3 |
 //! | [`blktrace`] | blktrace's binary events |
-//! | [`recall`] | reads what jobs name, and what follows for the jobs |
+//! | [`recall()`] | reads what jobs name, and what follows for the jobs |
 //! | [`written`] | `write_iolog`: the same text, written |
 
 pub mod blktrace;
@@ -169,7 +169,7 @@ pub struct Replay {
     pub align: u64,
     /// Left out: reads, writes, trims, syncs.
     pub skip: [bool; 4],
-    /// What was read, in the order of the paths; see [`recall`].
+    /// What was read, in the order of the paths; see [`recall()`].
     pub recorded: Vec<Arc<Recorded>>,
 }
 
