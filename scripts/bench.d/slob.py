@@ -282,7 +282,7 @@ def row_throttle(bench):
              "verdict |", "|---:|---:|---:|---:|---:|---:|---:|---|"]
     for turn in range(3):
         throttle = [HERE.parent / "lab", "throttle", "--read-iops", "2000", "--path", bench.folder, "--"]
-        record = on_own_server(bench, 56, 20, before=throttle)
+        record = on_own_server(bench, 64, 20, before=throttle)
         figure, found = record["summary"]["device_reads"], counted(record)
         own = (found["process_read_bytes"] or 0) / BLOCK / found["seconds"]
         missed = (found["physical"] or 0) / found["seconds"]
@@ -291,7 +291,7 @@ def row_throttle(bench):
                      f"{own:.1f} | {missed:.1f} | {max(0.0, 1 - own / max(missed, 1e-9)):.1%} | {says.split(';')[0]} |")
         print(lines[-1], file=sys.stderr)
     return ["### A disk of 2,000 reads a second, data four times the memory", "",
-            "`scripts/lab throttle --read-iops 2000`, 8 sessions, 224 MiB of blocks within `--limit-cache 56M`, 20 s after 3 s of",
+            "`scripts/lab throttle --read-iops 2000`, 8 sessions, 256 MiB of blocks within `--limit-cache 64M`, 20 s after 3 s of",
             "warm-up; goal: device reads within 3 %, verdict \"measuring the disk\". *Device reads* are all of the disk's, others' too;",
             "*the server's own* are what the kernel counts for its processes.", "", *lines]
 

@@ -120,13 +120,13 @@ fn columns(log: &str) -> Vec<String> {
 fn every_io_has_its_line_in_fios_logs() {
     let _quiet = alone();
     for words in [
-        "--rw=rw --log_offset=1",
+        "--rw=read --log_offset=1",
         "--rw=write --numjobs=2 --log_prio=1",
         "--rw=read --ioengine=libaio --direct=1 --iodepth=1 --log_offset=1",
         "--rw=write --numjobs=2 --per_job_logs=0 --stonewall",
     ] {
         let (ours, theirs) = (Place::new(), Place::new());
-        let logs = "--write_bw_log=x --write_lat_log=x --write_iops_log";
+        let logs = "--write_bw_log=x --write_lat_log=x --write_iops_log=x";
         let words = format!("--name=a --size=64k {logs} {words}");
         fio(&ours, &words).ends(0);
         let Some(said) = peer(&theirs, &words, "logs are those of fio") else { return };

@@ -15,7 +15,7 @@ struct Need {
 
 fn need(kind: ServerKind) -> Need {
     match kind {
-        ServerKind::Postgres => Need { base: 14 * MIB, session: 5 * MIB / 2 },
+        ServerKind::Postgres => Need { base: 24 * MIB, session: 3 * MIB },
         ServerKind::Mariadb => Need { base: 68 * MIB, session: 2 * MIB },
     }
 }

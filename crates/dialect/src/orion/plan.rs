@@ -113,9 +113,11 @@ pub fn warming(options: &Options, luns: &[Lun], load: Load, seed: u64) -> Option
     Some(plan)
 }
 
-/// The window lies inside the load: neither its rise nor its fall is counted.
+/// The window lies inside the load: neither its rise nor its fall is counted. What has come back is replaced at once, in
+/// one submission, so that each kind keeps its own number outstanding to the letter.
 fn timed(mut stream: Stream, group: GroupId, duration: Nanos) -> Stream {
     stream.group = group;
+    stream.batch.submit = stream.depth.most();
     stream.window = Window::Inside { before: SLOT, length: duration };
     stream.stop.time = Some(Nanos(duration.0 + 2 * SLOT.0));
     stream
