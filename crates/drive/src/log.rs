@@ -156,7 +156,9 @@ mod tests {
         pen.note(0, operation, 0, 1, 8);
         assert!(blocks.try_recv().is_err());
         pen.note(0, operation, 0, 1 + OLD_NS, 8);
-        assert_eq!(blocks.try_recv().unwrap()[0].submit_ns, 7);
+        let block = blocks.try_recv().unwrap();
+        assert_eq!(block[0].submit_ns, 7);
+        give.send(block).unwrap();
         let writer = std::thread::spawn(move || {
             let mut seen = 0;
             for block in blocks {

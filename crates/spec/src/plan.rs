@@ -159,7 +159,7 @@ pub enum Space {
         /// Bytes of one stripe on one member.
         depth: Bytes,
     },
-    /// The target is drawn first, then the offset in it (fio's nrfiles).
+    /// The target is drawn first, then the offset in it (fio's nrfiles). A region lies in each of them.
     Picked {
         /// The members.
         over: Vec<TargetId>,

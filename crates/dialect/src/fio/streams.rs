@@ -157,15 +157,14 @@ fn blocks(job: &Job, ground: &Ground) -> Result<Blocks, Trouble> {
         return Ok(made(job, ground, whole, (Pattern::Trace(trace), mix, sizes)));
     }
     let files = ground.territory.files.len() as u64;
-    let picked = files > 1;
-    if picked && ground.territory.offset > 0 {
-        return Err(wrong(job, "an offset in several files at once is not supported", "name one file a job"));
+    // One after the other they are one space; else each is drawn, and the region lies in each.
+    let joined = files > 1 && job.files.service.0 == "sequential";
+    if joined && ground.territory.offset > 0 {
+        let what = "an offset in files that are taken one after the other is not supported";
+        return Err(wrong(job, what, "leave file_service_type=sequential out"));
     }
-    let region = if picked {
-        (Extent::Bytes(Bytes(0)), Extent::Bytes(Bytes(ground.territory.length * files)))
-    } else {
-        (Extent::Bytes(Bytes(ground.territory.offset)), Extent::Bytes(Bytes(ground.territory.length)))
-    };
+    let length = ground.territory.length * if joined { files } else { 1 };
+    let region = (Extent::Bytes(Bytes(ground.territory.offset)), Extent::Bytes(Bytes(length)));
     Ok(made(job, ground, region, (pattern(job)?, mix(job)?, sizes(job)?)))
 }
 

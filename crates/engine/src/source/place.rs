@@ -24,7 +24,9 @@ impl Geometry {
         let size = |id: &fathom_spec::TargetId| sizes.get(id.0 as usize).copied().unwrap_or(0);
         match space {
             Space::Whole(target) => size(target),
-            Space::Concat(over) | Space::Picked { over, .. } => over.iter().map(size).sum(),
+            Space::Concat(over) => over.iter().map(size).sum(),
+            // A region lies in each of them.
+            Space::Picked { over, .. } => over.iter().map(size).min().unwrap_or(0),
             Space::Striped { over, depth } => {
                 let shortest = over.iter().map(size).min().unwrap_or(0);
                 shortest / depth.0.max(1) * depth.0.max(1) * over.len() as u64
@@ -34,20 +36,29 @@ impl Geometry {
 
     /// The part of the region on each of its targets.
     pub(crate) fn parts(&self) -> Vec<Geometry> {
-        let over = crate::open::members(&self.space);
+        let parts = crate::open::members(&self.space).into_iter().zip(self.stretches());
+        let part = |(target, (start, length))| Geometry {
+            space: Space::Whole(target),
+            sizes: self.sizes.clone(),
+            start,
+            length,
+            align: self.align,
+        };
+        parts.filter(|(_, (_, length))| *length > 0).map(part).collect()
+    }
+
+    /// Of each target: the region's first byte on it, and how many bytes lie there.
+    fn stretches(&self) -> Vec<(u64, u64)> {
         let (mut at, end) = (0u64, self.start + self.length);
-        let mut parts = Vec::new();
-        for target in over {
+        let each = matches!(self.space, Space::Picked { .. });
+        let one = |target: fathom_spec::TargetId| {
             let size = self.sizes.get(target.0 as usize).copied().unwrap_or(0);
             let (from, to) = (self.start.max(at), end.min(at + size));
-            if from < to {
-                let space = Space::Whole(target);
-                let (start, length) = (from - at, to - from);
-                parts.push(Geometry { space, sizes: self.sizes.clone(), start, length, align: self.align });
-            }
-            at += size;
-        }
-        parts
+            let stretch = (from.saturating_sub(at), to.saturating_sub(from));
+            at += if each { 0 } else { size };
+            stretch
+        };
+        crate::open::members(&self.space).into_iter().map(one).collect()
     }
 
     /// The region as blocks of one size, of which none crosses a target's end or a stripe's.
@@ -76,7 +87,7 @@ impl Geometry {
                 let from = self.start.next_multiple_of(self.align);
                 vec![one(target.0 as u16, from, self.length.saturating_sub(from - self.start))]
             }
-            Space::Concat(over) | Space::Picked { over, .. } => self.concatenated(over, one),
+            Space::Concat(_) | Space::Picked { .. } => self.pieces(one),
             Space::Striped { over, depth } => {
                 if !depth.0.is_multiple_of(size) || step != size || !self.start.is_multiple_of(step) {
                     return bad(
@@ -101,23 +112,14 @@ impl Geometry {
         Ok(Grid { size, step, pieces, stripe: None, blocks: first })
     }
 
-    fn concatenated(
-        &self,
-        over: &[fathom_spec::TargetId],
-        one: impl Fn(u16, u64, u64) -> Piece,
-    ) -> Vec<Piece> {
-        let (mut at, end) = (0u64, self.start + self.length);
-        let mut pieces = Vec::new();
-        for target in over {
-            let size = self.sizes.get(target.0 as usize).copied().unwrap_or(0);
-            let (from, to) = (self.start.max(at), end.min(at + size));
-            if from < to {
-                let start = (from - at).next_multiple_of(self.align);
-                pieces.push(one(target.0 as u16, start, (to - at).saturating_sub(start)));
-            }
-            at += size;
-        }
-        pieces
+    /// The stretches on several targets, from where the device allows.
+    fn pieces(&self, one: impl Fn(u16, u64, u64) -> Piece) -> Vec<Piece> {
+        let over = crate::open::members(&self.space).into_iter().zip(self.stretches());
+        let piece = |(target, (from, length)): (fathom_spec::TargetId, (u64, u64))| {
+            let start = from.next_multiple_of(self.align);
+            one(target.0 as u16, start, length.saturating_sub(start - from))
+        };
+        over.filter(|(_, (_, length))| *length > 0).map(piece).collect()
     }
 }
 

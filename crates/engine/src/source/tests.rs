@@ -261,11 +261,11 @@ fn files_are_picked_in_turn_and_each_keeps_its_own_place() {
     let over: Vec<TargetId> = (0..3).map(TargetId).collect();
     let picked = |by, pattern| {
         let space = Space::Picked { over: over.clone(), by };
-        let geometry = Geometry { space, sizes: vec![8192; 3], start: 0, length: 24_576, align: 512 };
+        let geometry = Geometry { space, sizes: vec![16_384; 3], start: 8192, length: 8192, align: 512 };
         let stop = Stop { passes: Some(1), ..Stop::default() };
         let blocks = blocks(pattern, Sizes::One(Bytes(4096)));
         let drawn = draw(&mut *made(&blocks, &geometry, &stop), 100);
-        drawn.iter().map(|op| (op.target, op.offset)).collect::<Vec<_>>()
+        drawn.iter().map(|op| (op.target, op.offset - 8192)).collect::<Vec<_>>()
     };
     let first = || Pattern::Sequential(Begin::First);
     let in_turn = picked(first(), first());
