@@ -40,8 +40,12 @@ mod tests {
         file.write_all(&vec![7; 1 << 20]).unwrap();
         file.as_file().sync_all().unwrap();
         assert_eq!(cached_share(file.path(), 1 << 20, 64).unwrap(), Some(1.0));
-        rustix::fs::fadvise(file.as_file(), 0, None, rustix::fs::Advice::DontNeed).unwrap();
-        assert_eq!(cached_share(file.path(), 1 << 20, 64).unwrap(), Some(0.0));
+        // The kernel drops what nobody holds at that moment; a page on its way to a list is held for a while.
+        let dropped = |_| {
+            rustix::fs::fadvise(file.as_file(), 0, None, rustix::fs::Advice::DontNeed).unwrap();
+            cached_share(file.path(), 1 << 20, 64).unwrap() == Some(0.0)
+        };
+        assert!((0..100).any(dropped));
         assert_eq!(cached_share(file.path(), 0, 64).unwrap(), None);
     }
 }

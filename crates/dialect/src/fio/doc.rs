@@ -5,7 +5,7 @@ use super::help::{OTHER_ENGINES, takes};
 use super::options::{FioOption, State, all};
 use std::fmt::Write;
 
-const OPENING: &str = include_str!("opening.md");
+const OPENING: &str = include_str!("opening.txt");
 
 /// The whole page.
 pub fn page() -> String {
