@@ -44,7 +44,7 @@ pub struct Evidence {
     pub device_bytes_written: Option<u64>,
     /// The largest share of foreign I/O in a read run on which a figure rests.
     pub foreign_share: Option<f64>,
-    /// The share of the working set that went into the page cache while it was measured, by probes (`RWF_NOWAIT`) before and
+    /// The share of the working set that went into the page cache while it was measured, by probes (`mincore`) before and
     /// after; `None` where none could be made.
     pub page_cache_share: Option<f64>,
     /// How the level moved in the runs on which figures rest: name, per cent within the run.

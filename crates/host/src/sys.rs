@@ -1,4 +1,4 @@
-//! The kernel calls that no safe wrapper offers: FIEMAP, BLKGETSIZE64 and getrusage. The only `unsafe` of this crate.
+//! The kernel calls that no safe wrapper offers: FIEMAP, BLKGETSIZE64, getrusage and mincore. The only `unsafe` of this crate.
 
 use std::io;
 use std::mem::{MaybeUninit, size_of};
@@ -82,4 +82,28 @@ pub(crate) fn own_usage() -> io::Result<(u64, u64, u64)> {
     };
     let microseconds = |time: libc::timeval| time.tv_sec as u64 * 1_000_000 + time.tv_usec as u64;
     Ok((microseconds(usage.ru_utime), microseconds(usage.ru_stime), usage.ru_nivcsw as u64))
+}
+
+/// Is the page of a file at this offset, a multiple of the page size, in memory? The page is mapped, and not touched.
+pub(crate) fn page_in_memory(file: BorrowedFd<'_>, offset: u64, page: usize) -> io::Result<bool> {
+    let mut held = [0u8; 1];
+    // SAFETY: a new mapping at an address of the kernel's choice, which nothing reads or writes, undone at once;
+    // mincore writes one byte for its one page.
+    let result = unsafe {
+        let at = libc::mmap(
+            std::ptr::null_mut(),
+            page,
+            libc::PROT_NONE,
+            libc::MAP_SHARED,
+            file.as_raw_fd(),
+            offset as libc::off_t,
+        );
+        if at == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        let result = libc::mincore(at, page, held.as_mut_ptr());
+        libc::munmap(at, page);
+        result
+    };
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(held[0] & 1 == 1) }
 }
