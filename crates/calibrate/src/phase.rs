@@ -121,6 +121,18 @@ impl Phase {
         )
     }
 
+    /// Is it measured to stand beside another figure, and no maximum of its own?
+    pub fn is_aside(self) -> bool {
+        matches!(
+            self,
+            Phase::EighthReads
+                | Phase::Streams
+                | Phase::CommitDsync
+                | Phase::CommitFsync
+                | Phase::GroupCommit
+        )
+    }
+
     /// A load of this phase in the record's terms.
     pub fn load(self, load: u32) -> Load {
         match self.is_large() {

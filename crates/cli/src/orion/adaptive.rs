@@ -91,7 +91,8 @@ impl Axes {
             || self.large_most.is_some_and(|most| load.large > most)
     }
 
-    /// Looks at the last point beside those before it: an axis ends where twice the load no longer brings more.
+    /// Looks at the last point beside those before it: an axis ends where twice the load no longer brings more. The
+    /// look itself is measured; what comes after it stays at the load that was enough.
     pub fn learn(&mut self, done: &[Point]) {
         let Some(last) = done.last() else { return };
         let Load { small, large } = last.load;
@@ -101,13 +102,13 @@ impl Axes {
         if let Some(half) = half(small).filter(|_| self.small_most.is_none()) {
             let before = done.iter().filter(|p| p.load.large == large && p.load.small <= half);
             if flat(before.filter_map(small_rate).next_back(), small_rate(last)) {
-                self.small_most = Some(small);
+                self.small_most = Some(half);
             }
         }
         if let Some(half) = half(large).filter(|_| self.large_most.is_none()) {
             let before = done.iter().filter(|p| p.load.small == small && p.load.large <= half);
             if flat(before.filter_map(large_rate).next_back(), large_rate(last)) {
-                self.large_most = Some(large);
+                self.large_most = Some(half);
             }
         }
     }
@@ -135,8 +136,8 @@ mod tests {
             done.push(point(small, 100 * u64::from(small.min(4))));
             axes.learn(&done);
         }
-        assert_eq!(axes.small_most, Some(8));
-        assert!(axes.skips(Load { small: 9, large: 0 }) && !axes.skips(Load { small: 8, large: 5 }));
+        assert_eq!(axes.small_most, Some(4));
+        assert!(axes.skips(Load { small: 5, large: 0 }) && !axes.skips(Load { small: 4, large: 5 }));
         assert_eq!(axes.large_most, None);
     }
 }
