@@ -24,10 +24,9 @@ use fathom_spec::{
 };
 pub use place::Geometry;
 pub use series::Series;
-use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, Mutex};
 pub use trace::Recording;
-pub(crate) use verify::{CHECK, OURS, number};
+pub(crate) use verify::{Between, CHECK, OURS, Writer, number};
 
 /// One source that several workers draw from.
 pub type SharedSource = Arc<Mutex<Box<dyn Source>>>;
@@ -256,14 +255,14 @@ fn generated(
 }
 
 /// The source of a worker that verifies: `make` builds the same plain source each time. `stop`'s time is how long it
-/// writes, `among` counts the workers that still write.
+/// writes, `among` is the worker among those that write.
 pub fn verified(
     make: &dyn Fn() -> Result<Box<dyn Source>, ExecuteError>,
     blocks: &Blocks,
     plan: Verify,
     verbs: &[Verb],
     stop: &Stop,
-    among: &Arc<AtomicU32>,
+    among: Writer,
 ) -> Result<Box<dyn Source>, ExecuteError> {
     // A course says itself which of its operations are checked.
     if matches!(blocks.pattern, Pattern::Course(_)) {
@@ -274,7 +273,6 @@ pub fn verified(
         return Ok(Box::new(verify::Checking::new(make()?, read_cell)));
     }
     let time_ns = stop.time.map(|time| time.0);
-    let among = verify::Writer::of(among.clone());
     Ok(Box::new(verify::Verifying::new((make()?, make()?), plan, read_cell, time_ns, among)))
 }
 
