@@ -6,8 +6,8 @@ use fathom_spec::{Lifetime, MemoryMode, MemoryPolicy};
 
 /// Reads the conditions of a job.
 pub(crate) fn conditions(look: &Look) -> Result<Conditions, Trouble> {
-    let memory = look.word("mem", "malloc").0;
-    if memory == "cudamalloc" {
+    let buffers = look.word("mem", "malloc").0;
+    if buffers == "cudamalloc" {
         return Err(look.wrong("mem", "buffers are main memory", "say malloc or leave it out"));
     }
     let mask = look.count("cpumask").map(|mask| (0..64).filter(|cpu| mask >> cpu & 1 == 1).collect());
@@ -35,7 +35,7 @@ pub(crate) fn conditions(look: &Look) -> Result<Conditions, Trouble> {
             _ => Lifetime::Untold,
         },
         split: look.word("cpus_allowed_policy", "shared").0 == "split",
-        huge_pages: matches!(memory, "shmhuge" | "mmaphuge"),
+        huge_pages: matches!(buffers, "shmhuge" | "mmaphuge"),
         scheduler: look.text("ioscheduler").map(str::to_owned),
         invalidate: look.switch("invalidate", true) && !look.switch("pre_read", false),
     })

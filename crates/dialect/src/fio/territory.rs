@@ -134,7 +134,10 @@ pub fn territory(job: &Job, clone: u32, facts: &Facts) -> Result<Territory, Trou
         );
         return Err(wrong(what, "say a smaller size= or offset="));
     }
-    let all: u64 = if apart { files.iter().map(|file| file.bytes - offset).sum() } else { length * count };
+    let all = match apart {
+        true => files.iter().map(|file| file.bytes - offset).fold(0, u64::saturating_add),
+        false => length.saturating_mul(count),
+    };
     let total = match job.area.size {
         Some(Amount::Bytes(bytes)) => bytes.min(all),
         _ => all,
