@@ -242,7 +242,8 @@ impl Session {
             ];
             for (prefix, source) in wanted {
                 // The largest latencies were written as they came back.
-                let Some(prefix) = prefix.as_ref().filter(|_| !(report.log_largest && source.is_of_latencies()))
+                let Some(prefix) =
+                    prefix.as_ref().filter(|_| !(report.log_largest && source.is_of_latencies()))
                 else {
                     continue;
                 };

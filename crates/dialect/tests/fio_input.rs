@@ -158,7 +158,11 @@ fn sizes_of_blocks() {
     assert_eq!(sizes("bsrange=4k-64k"), Sizes::Range(b(4096), b(65536)));
     assert_eq!(sizes("bsrange=1k-9000\nbs_unaligned"), Sizes::Any(b(1024), b(9000)));
     let aligned = |options: &str| blocks(&format!("bsrange=1k-9000\nbs_unaligned\n{options}")).align;
-    assert_eq!((aligned("rw=write"), aligned("rw=randwrite")), (b(1), b(0)), "in order, one behind the other");
+    assert_eq!(
+        (aligned("rw=write"), aligned("rw=randwrite")),
+        (b(1), b(0)),
+        "in order, one behind the other"
+    );
     assert_eq!(sizes("bs=4k,16k\nbs_is_seq_rand=1\nrw=write"), Sizes::One(b(4096)));
     assert_eq!(sizes("bs=4k,16k\nbs_is_seq_rand=1\nrw=randread"), Sizes::One(b(16384)));
     let part = "[a]\nsize=1m\nrw=randread\nbs=4k,16k\nbs_is_seq_rand=1\npercentage_random=50\n";

@@ -148,7 +148,9 @@ pub fn geometry(
         hint: "this is a mistake in the program that made the plan".to_owned(),
     })?;
     let total = match blocks.region.1 {
-        Extent::Each => members(space).iter().filter_map(|id| sizes.get(id.0 as usize)).copied().max().unwrap_or(0),
+        Extent::Each => {
+            members(space).iter().filter_map(|id| sizes.get(id.0 as usize)).copied().max().unwrap_or(0)
+        }
         _ => Geometry::length_of(space, sizes),
     };
     let settle = |extent: Extent, left: u64| match extent {

@@ -36,7 +36,8 @@ fn a_spinning_pause_takes_cpu_time_and_a_sleeping_one_does_not() {
         let mut plan = Plan::new(1);
         let space = plan.add_target(Target::Null(Bytes(1 << 30)));
         let mut stream = Stream::closed("null", Blocks::random_reads(space, Bytes(4096)), 1);
-        let think = Think { wait: Nanos::from_millis(40), spin: Nanos::from_millis(spin), every: 1, work: Nanos(0) };
+        let think =
+            Think { wait: Nanos::from_millis(40), spin: Nanos::from_millis(spin), every: 1, work: Nanos(0) };
         stream.arrival = Arrival::Closed { think: Some(think) };
         stream.stop.operations = Some(3);
         plan.add_stream(stream);

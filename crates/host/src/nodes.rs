@@ -63,7 +63,8 @@ mod tests {
         assert_eq!(read_nodes(&tree.roots()), []);
         tree.file("sys/devices/system/node/node1/cpulist", "4-5,7\n");
         tree.file("sys/devices/system/node/node0/cpulist", "0-3\n");
-        tree.file("sys/devices/system/node/node2/cpulist", "\n").file("sys/devices/system/node/online", "0-2");
+        tree.file("sys/devices/system/node/node2/cpulist", "\n")
+            .file("sys/devices/system/node/online", "0-2");
         let expected = [(0, vec![0, 1, 2, 3]), (1, vec![4, 5, 7]), (2, vec![])];
         assert_eq!(read_nodes(&tree.roots()), expected);
     }

@@ -171,9 +171,8 @@ fn check(general: &fio::General, jobs: &[Job]) -> Result<(), String> {
         return Err(Trouble::at(&job.at, format!("{} runs a command", job.name), hint).render());
     }
     let cpus = fathom_host::Roots::default().sys.join("devices/system/cpu");
-    let beyond = |job: &&Job| {
-        job.engine.submit_poll_cpu.is_some_and(|cpu| !cpus.join(format!("cpu{cpu}")).exists())
-    };
+    let beyond =
+        |job: &&Job| job.engine.submit_poll_cpu.is_some_and(|cpu| !cpus.join(format!("cpu{cpu}")).exists());
     if let Some(job) = jobs.iter().find(beyond) {
         let what = format!("{}: sqthread_poll_cpu names a CPU that is not there", job.name);
         return Err(Trouble::at(&job.at, what, "/sys/devices/system/cpu has those that are").render());

@@ -91,6 +91,9 @@ fn weigh(folder: &Path, weight: u64) -> Result<()> {
         );
     };
     std::fs::write(&path, weight.to_string()).map_err(|error| {
-        anyhow::anyhow!("cgroup_weight: cannot write {weight} to {}: {error}\nhint: run as root", path.display())
+        anyhow::anyhow!(
+            "cgroup_weight: cannot write {weight} to {}: {error}\nhint: run as root",
+            path.display()
+        )
     })
 }

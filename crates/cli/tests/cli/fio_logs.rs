@@ -87,7 +87,9 @@ fn times_count_from_the_beginning_of_the_clock_that_is_named() {
 #[test]
 fn priorities_stand_in_logs_as_fio_writes_them() {
     let _quiet = alone();
-    for words in ["--prioclass=2 --prio=4 --log_prio=1", "--prio=7", "--prioclass=3 --log_prio=1", "--log_prio=1"] {
+    for words in
+        ["--prioclass=2 --prio=4 --log_prio=1", "--prio=7", "--prioclass=3 --log_prio=1", "--log_prio=1"]
+    {
         for average in ["", " --log_avg_msec=10"] {
             let (ours, theirs) = (Place::new(), Place::new());
             let words = format!("--name=a --size=64k --write_iops_log=x {words}{average}");
@@ -99,7 +101,11 @@ fn priorities_stand_in_logs_as_fio_writes_them() {
                 return;
             }
             // Of a job that is shorter than a stretch fio may write nothing.
-            assert!(last(&theirs).is_none_or(|theirs| Some(theirs) == last(&ours)), "{words}: {:?}", last(&theirs));
+            assert!(
+                last(&theirs).is_none_or(|theirs| Some(theirs) == last(&ours)),
+                "{words}: {:?}",
+                last(&theirs)
+            );
         }
     }
 }

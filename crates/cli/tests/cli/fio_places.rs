@@ -48,7 +48,9 @@ fn a_pattern_from_a_file_is_verified() {
     std::fs::write(place.path().join("p"), b"a pattern in a file").unwrap();
     std::fs::write(place.path().join("q"), b"a pattern in a pile").unwrap();
     let words = |name: &str, rw: &str| {
-        format!("--name=a --size=64k --rw={rw} --verify=pattern --verify_pattern='{name}' --output-format=json")
+        format!(
+            "--name=a --size=64k --rw={rw} --verify=pattern --verify_pattern='{name}' --output-format=json"
+        )
     };
     assert_eq!(counts(&fio(&place, &words("p", "write")).ends(0))[0].1, 16);
     fio(&place, &words("p", "read")).ends(0);
@@ -78,7 +80,8 @@ fn files_of_a_range_of_sizes_are_each_used_to_their_end() {
 #[test]
 fn blocks_of_any_size_lie_one_behind_the_other() {
     let (place, _quiet) = (Place::new(), alone());
-    let words = "--name=a --size=256k --rw=write --bsrange=512-9000 --bs_unaligned --write_bw_log=x --log_offset=1";
+    let words =
+        "--name=a --size=256k --rw=write --bsrange=512-9000 --bs_unaligned --write_bw_log=x --log_offset=1";
     fio(&place, words).ends(0);
     let log = String::from_utf8(bytes(&place, "x_bw.1.log")).unwrap();
     let mut end = 0;
@@ -100,10 +103,13 @@ fn sizes_go_by_order_where_that_is_asked_for() {
     let _quiet = alone();
     for (rw, size) in [("read", 4096), ("write", 4096), ("randread", 16_384), ("randwrite", 16_384)] {
         let (ours, theirs) = (Place::new(), Place::new());
-        let words = format!("--name=a --size=64k --rw={rw} --bs=4k,16k --bs_is_seq_rand=1 --write_iops_log=x");
+        let words =
+            format!("--name=a --size=64k --rw={rw} --bs=4k,16k --bs_is_seq_rand=1 --write_iops_log=x");
         let sizes = |place: &Place| -> Vec<u64> {
             let log = String::from_utf8(bytes(place, "x_iops.1.log")).unwrap();
-            log.lines().map(|line| line.split(", ").nth(3).and_then(|one| one.parse().ok()).unwrap()).collect()
+            log.lines()
+                .map(|line| line.split(", ").nth(3).and_then(|one| one.parse().ok()).unwrap())
+                .collect()
         };
         let own = fio(&ours, &words).ends(0);
         assert_eq!(sizes(&ours), vec![size; 65_536 / size as usize], "{rw}");
@@ -134,7 +140,9 @@ fn jobs_run_on_the_cpus_and_with_the_memory_of_nodes() {
         return;
     }
     let words = "--name=a --size=64k --output-format=json";
-    for more in ["--numa_cpu_nodes=0 --numa_mem_policy=bind:0", "--numa_cpu_nodes=all --numa_mem_policy=local"] {
+    for more in
+        ["--numa_cpu_nodes=0 --numa_mem_policy=bind:0", "--numa_cpu_nodes=all --numa_mem_policy=local"]
+    {
         assert_eq!(counts(&fio(&place, &format!("{words} {more}")).ends(0))[0].1, 16);
     }
     fio(&place, &format!("{words} --numa_cpu_nodes=77")).refuses(1, &["this machine has no NUMA node 77"]);

@@ -1,8 +1,8 @@
 //! What a job means: the values of its options with fio's defaults where nothing was said.
 
+pub(crate) use super::look::Look;
 use super::numbers::Amount;
 use super::place::Place;
-pub(crate) use super::look::Look;
 use super::replay::Replay;
 use super::terms::Terms;
 use fathom_spec::{Lifetime, MemoryMode, Nanos, Think, Verb};

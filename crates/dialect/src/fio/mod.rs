@@ -48,8 +48,8 @@ pub mod values;
 
 pub use assemble::{Assembled, Typed, assemble};
 pub use commandline::{CommandLine, Eta, Format, General};
-pub use job::Job;
 pub use conditions::{Node, settle_nodes};
+pub use job::Job;
 pub use jobfile::{Section, Setting, Surroundings};
 pub use meaning::meant;
 pub use place::{Place, Source, Trouble};

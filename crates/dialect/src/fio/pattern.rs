@@ -24,9 +24,8 @@ pub fn read_files(jobs: &mut [Typed], read: ReadHead) -> Result<(), Trouble> {
             if !text.contains('\'') {
                 continue;
             }
-            let text = with_files(text, read).map_err(|(what, hint)| {
-                Trouble::at(&given.at, format!("{name}: {what}"), hint)
-            })?;
+            let text = with_files(text, read)
+                .map_err(|(what, hint)| Trouble::at(&given.at, format!("{name}: {what}"), hint))?;
             if let Some(given) = Arc::make_mut(&mut job.values).get_mut(&id) {
                 given.value = Value::Text(text);
             }
@@ -82,7 +81,8 @@ pub fn placed(text: &str) -> Result<(Vec<u8>, Vec<u32>), (String, String)> {
     let wrong = |what: String| {
         Err((
             what,
-            "say 0x and hexadecimal digits, \"text\" in quotes, 'a file', a number, or several of them".to_owned(),
+            "say 0x and hexadecimal digits, \"text\" in quotes, 'a file', a number, or several of them"
+                .to_owned(),
         ))
     };
     let (mut bytes, mut places) = (Vec::new(), Vec::new());

@@ -289,7 +289,8 @@ fn files_that_differ_in_size_are_each_touched_whole() {
             let drawn = draw(&mut *made(&blocks(pattern, Sizes::One(Bytes(4096))), &geometry, &stop), 100);
             let mut places: Vec<(u16, u64)> = drawn.iter().map(|op| (op.target, op.offset)).collect();
             places.sort_unstable();
-            let all = (0..3u16).flat_map(|file| (1..sizes[file as usize] / 4096).map(move |b| (file, b * 4096)));
+            let all =
+                (0..3u16).flat_map(|file| (1..sizes[file as usize] / 4096).map(move |b| (file, b * 4096)));
             assert_eq!(places, all.collect::<Vec<_>>(), "{by:?}");
         }
     }

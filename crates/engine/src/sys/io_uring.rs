@@ -332,8 +332,7 @@ fn may_poll(
 }
 
 fn polled_read(targets: &Arc<[OpenTarget]>, stride: u32, clock: Clock) -> io::Result<()> {
-    let mode =
-        Mode { io_poll: true, submit_poll: false, submit_poll_cpu: None, tasks: Tasks::Interrupting };
+    let mode = Mode { io_poll: true, submit_poll: false, submit_poll_cpu: None, tasks: Tasks::Interrupting };
     let ring = mode.build(2, 4)?;
     let length = stride.min(4096);
     let arena = Arena::new(1, length as usize)?;

@@ -4,7 +4,8 @@ use fathom_spec::Lifetime;
 use rustix::fd::{AsRawFd, BorrowedFd};
 use std::io;
 
-/// Of linux/fcntl.h; the C library's headers of some systems have neither.
+/// Of linux/fcntl.h; the C library's headers of some systems lack them.
+#[cfg(test)]
 const GET_HINT: libc::c_int = 1024 + 11;
 const SET_HINT: libc::c_int = 1024 + 12;
 
@@ -25,6 +26,7 @@ pub fn tell(file: BorrowedFd<'_>, lifetime: Lifetime) -> io::Result<()> {
 }
 
 /// What the kernel was told of a file: linux/fcntl.h's number, 0 for nothing.
+#[cfg(test)]
 pub fn told(file: BorrowedFd<'_>) -> io::Result<u64> {
     let mut hint = 0u64;
     // SAFETY: F_GET_RW_HINT writes 8 bytes through the pointer, which points to a value that lives through the call.

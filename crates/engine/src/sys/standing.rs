@@ -58,7 +58,8 @@ pub fn memory_mode() -> Result<i32, Errno> {
     let mut mode: libc::c_int = 0;
     let none = std::ptr::null::<libc::c_ulong>();
     // SAFETY: get_mempolicy writes an int through the first pointer, which lives through the call; the rest is nothing.
-    let answer = unsafe { libc::syscall(libc::SYS_get_mempolicy, &raw mut mode, none, 0usize, 0usize, 0usize) };
+    let answer =
+        unsafe { libc::syscall(libc::SYS_get_mempolicy, &raw mut mode, none, 0usize, 0usize, 0usize) };
     if answer == 0 { Ok(mode) } else { Err(last_error()) }
 }
 

@@ -162,7 +162,11 @@ mod tests {
                 rows.iter().map(|row| (row[0], row[1], row[3..].iter().sum())).collect();
             assert_eq!(heads, [(107, 0, 2), (107, 1, 1), (207, 0, 1), (457, 0, 1)]);
             assert!(rows.iter().all(|row| row.len() == columns && row[2] == 4096));
-            assert_eq!(rows[0][3 + (buckets::index(100_000) >> coarseness)], 2, "the completion's own latency");
+            assert_eq!(
+                rows[0][3 + (buckets::index(100_000) >> coarseness)],
+                2,
+                "the completion's own latency"
+            );
             assert_eq!(rows[3][columns - 1], 1, "above the last bin");
         }
     }
