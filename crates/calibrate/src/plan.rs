@@ -143,7 +143,7 @@ impl Planner {
                 blocks.region.1 = match self.working_set {
                     Extent::Bytes(bytes) => Extent::Bytes(Bytes(bytes.0 / 8 / size.0.max(1) * size.0.max(1))),
                     Extent::Percent(percent) => Extent::Percent(percent / 8.0),
-                    Extent::Whole => Extent::Percent(12.5),
+                    Extent::Whole | Extent::Each => Extent::Percent(12.5),
                 };
             }
             Phase::Mixed => blocks.mix = Mix::Random { read_percent: self.read_percent },

@@ -2,6 +2,7 @@
 
 mod asked;
 mod ground;
+mod groups;
 mod kept;
 mod line;
 mod logged;
@@ -77,6 +78,7 @@ impl Session {
         if let Some(every) = self.general.status_interval.filter(|every| every.0 > 0) {
             planned.plan.interval = planned.plan.interval.min(every);
         }
+        let _groups = groups::make(&self.jobs, &mut planned, &roots)?;
         let planned = planned;
         let mut reports = fio::reported(&self.jobs, &planned, std::process::id());
         let normal_wanted = self.general.reports().contains(&fio::Format::Normal);
@@ -136,7 +138,7 @@ impl Session {
         (interrupt, asked): (&Interrupt, &Signalled),
         out: &mut Box<dyn Write>,
     ) -> Result<Run> {
-        engine.sinks = logged::open(&self.jobs, planned, surroundings::moment().0)?;
+        engine.sinks = logged::open(&self.jobs, planned)?;
         engine.recordings.clone_from(&planned.recordings);
         let General { eta, eta_interval, eta_newline, status_interval, .. } = &*self.general;
         let drawn = match eta {
@@ -205,15 +207,17 @@ impl Session {
     ) -> Result<u8> {
         let Some(run) = kept.record.runs.last() else { return Ok(1) };
         let extras = kept.extras();
-        let ended_ms = surroundings::moment().0;
         let status = self.report(jobs, run, self.general.extras.then_some(&extras), out)?;
-        self.write_logs(planned, jobs, run, ended_ms)?;
+        self.write_logs(planned, jobs, run)?;
         Ok(status)
     }
 
-    fn write_logs(&self, planned: &Planned, jobs: &[ReportJob], run: &Run, ended_ms: u64) -> Result<()> {
+    fn write_logs(&self, planned: &Planned, jobs: &[ReportJob], run: &Run) -> Result<()> {
         use fio::report::LogSource::*;
-        let began_ms = ended_ms.saturating_sub(run.length_ns / 1_000_000);
+        let began_ms = |clock: u32| {
+            let ended_ms = fathom_drive::system_clock_ms(clock).unwrap_or(0);
+            ended_ms.saturating_sub(run.length_ns / 1_000_000)
+        };
         for job in jobs {
             let Some(number) = planned.members.iter().position(|m| job.streams.first() == Some(&m.stream))
             else {
@@ -222,7 +226,7 @@ impl Session {
             let report = &self.jobs[planned.members[number].job].report;
             let (bandwidth, latency, iops) = &report.logs;
             let numbered = report.per_job_logs.then_some(number as u32 + 1);
-            let epoch_ms = if report.log_unix_epoch { began_ms } else { 0 };
+            let epoch_ms = report.log_epoch.map_or(0, began_ms);
             // A line for each I/O was written as it came back.
             if report.log_average.0 == 0 {
                 continue;
@@ -237,7 +241,12 @@ impl Session {
                 (latency, Submission),
             ];
             for (prefix, source) in wanted {
-                let Some(prefix) = prefix else { continue };
+                // The largest latencies were written as they came back.
+                let Some(prefix) =
+                    prefix.as_ref().filter(|_| !(report.log_largest && source.is_of_latencies()))
+                else {
+                    continue;
+                };
                 let prefix = if prefix.is_empty() { &job.name } else { prefix };
                 let average_ms = (report.log_average.0 / 1_000_000).max(1);
                 let mut text = Vec::new();

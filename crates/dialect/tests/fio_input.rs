@@ -156,6 +156,18 @@ fn sizes_of_blocks() {
         Sizes::Split(vec![(Verb::Read, b(4096), 100), (Verb::Write, b(8192), 100)])
     );
     assert_eq!(sizes("bsrange=4k-64k"), Sizes::Range(b(4096), b(65536)));
+    assert_eq!(sizes("bsrange=1k-9000\nbs_unaligned"), Sizes::Any(b(1024), b(9000)));
+    let aligned = |options: &str| blocks(&format!("bsrange=1k-9000\nbs_unaligned\n{options}")).align;
+    assert_eq!(
+        (aligned("rw=write"), aligned("rw=randwrite")),
+        (b(1), b(0)),
+        "in order, one behind the other"
+    );
+    assert_eq!(sizes("bs=4k,16k\nbs_is_seq_rand=1\nrw=write"), Sizes::One(b(4096)));
+    assert_eq!(sizes("bs=4k,16k\nbs_is_seq_rand=1\nrw=randread"), Sizes::One(b(16384)));
+    let part = "[a]\nsize=1m\nrw=randread\nbs=4k,16k\nbs_is_seq_rand=1\npercentage_random=50\n";
+    assert!(wrong(part).contains("random in part"));
+    assert!(wrong("[a]\nsize=1m\nbsrange=512-1k\nbs_unaligned\ndirect=1\n").contains("whole blocks"));
     let half =
         Sizes::Split(vec![(Verb::Read, b(4096), 50), (Verb::Read, b(1024), 25), (Verb::Read, b(32768), 25)]);
     assert_eq!(sizes("bssplit=4k/50:1k/:32k/"), half);
@@ -187,9 +199,13 @@ fn pace_depth_and_end() {
     );
     let poisson = Timetable { verb: Verb::Read, rate: Rate::Operations(9.0), spacing: Spacing::Poisson };
     assert_eq!(arrival("rate_iops=9\nrate_process=poisson"), Arrival::Open(vec![poisson]));
-    let think = Think { wait: Nanos(10_000_000), spin: Nanos(2_000), every: 8 };
+    let think = Think { wait: Nanos(10_000_000), spin: Nanos(2_000), every: 8, work: Nanos(0) };
     let thinking = "thinktime=10ms\nthinktime_spin=2\nthinktime_blocks=8";
     assert_eq!(arrival(thinking), Arrival::Closed { think: Some(think) });
+    let by_time = |every| Some(Think { wait: seconds(1), spin: Nanos(0), every, work: seconds(9) });
+    let timed = "thinktime=1s\nthinktime_iotime=9";
+    assert_eq!(arrival(timed), Arrival::Closed { think: by_time(u64::MAX) });
+    assert_eq!(arrival(&format!("{timed}\nthinktime_blocks=7")), Arrival::Closed { think: by_time(7) });
     let aio = "ioengine=libaio\niodepth=16\n";
     assert_eq!(stream(&format!("{aio}iodepth_low=4")).depth, Depth::Hysteresis { low: 4, high: 16 });
     let target = "latency_target=500\nlatency_window=1s\nlatency_percentile=99";

@@ -2,7 +2,7 @@
 //! kernel's monotonic clock. One read costs some 10 ns; the hot path makes one a batch.
 
 use crate::sys;
-use rustix::time::{ClockId, clock_gettime};
+use rustix::time::{ClockId, DynamicClockId, clock_gettime, clock_gettime_dynamic};
 use std::sync::OnceLock;
 
 /// A clock that began at zero when it was made. Copies share that beginning.
@@ -16,6 +16,25 @@ pub struct Clock {
 fn kernel_ns() -> u64 {
     let now = clock_gettime(ClockId::Monotonic);
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}
+
+/// What one of the system's clocks says, ms since its own beginning; `number` is `clock_gettime`'s. `None` where there is no
+/// such clock, or where it counts CPU time.
+pub fn system_clock_ms(number: u32) -> Option<u64> {
+    let clock = match number {
+        0 => DynamicClockId::Known(ClockId::Realtime),
+        1 => DynamicClockId::Known(ClockId::Monotonic),
+        4 => DynamicClockId::Known(ClockId::MonotonicRaw),
+        5 => DynamicClockId::Known(ClockId::RealtimeCoarse),
+        6 => DynamicClockId::Known(ClockId::MonotonicCoarse),
+        7 => DynamicClockId::Boottime,
+        8 => DynamicClockId::RealtimeAlarm,
+        9 => DynamicClockId::BoottimeAlarm,
+        11 => DynamicClockId::Tai,
+        _ => return None,
+    };
+    let now = clock_gettime_dynamic(clock).ok()?;
+    Some(u64::try_from(now.tv_sec).ok()? * 1000 + now.tv_nsec as u64 / 1_000_000)
 }
 
 /// A pair of readings taken as close together as can be: the narrowest of several brackets.

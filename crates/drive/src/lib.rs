@@ -33,7 +33,7 @@ mod together;
 mod used;
 mod worker;
 
-pub use clock::Clock;
+pub use clock::{Clock, system_clock_ms};
 pub use conduct::*;
 pub use host_sampler::HostSampler;
 pub use log::{LogBlock, LogEntry, LogPen};

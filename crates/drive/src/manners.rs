@@ -138,6 +138,8 @@ struct Thinking {
     plan: Think,
     /// Operations until the next pause.
     left: u64,
+    /// When the work since the last pause began.
+    since_ns: Option<u64>,
     /// The end of the busy part and of the whole of the present pause.
     pause_ns: Option<(u64, u64)>,
 }
@@ -145,7 +147,7 @@ struct Thinking {
 impl Restraint {
     /// `None` where nothing holds the worker back.
     pub(crate) fn of(manners: &mut Manners) -> Option<Box<Restraint>> {
-        let think = manners.think.map(|plan| Thinking { plan, left: plan.every.max(1), pause_ns: None });
+        let think = manners.think.map(|plan| Thinking::new(plan));
         let hold = manners.hold.map(Holding::new);
         let (low, flow) = (manners.low, manners.flow.take());
         let reap = manners.reap_most.map(|most| Reaping { most: most.max(1), late: VecDeque::new() });
@@ -231,8 +233,14 @@ impl Restraint {
 }
 
 impl Thinking {
+    fn new(plan: Think) -> Self {
+        Thinking { plan, left: plan.every.max(1), since_ns: None, pause_ns: None }
+    }
+
     fn allowed(&mut self, now_ns: u64, outstanding: usize, allowed: Allowed) -> Allowed {
-        if self.left > 0 {
+        let since_ns = *self.since_ns.get_or_insert(now_ns);
+        let worked = self.plan.work.0 > 0 && now_ns.saturating_sub(since_ns) >= self.plan.work.0;
+        if self.left > 0 && !worked {
             let room = allowed.room.min(self.left.min(usize::MAX as u64) as usize);
             return Allowed { room, ..allowed };
         }
@@ -244,7 +252,7 @@ impl Thinking {
         if now_ns < end_ns {
             return Allowed { room: 0, until_ns: end_ns, at_least: 0 };
         }
-        self.pause_ns = None;
+        (self.pause_ns, self.since_ns) = (None, None);
         self.left = self.plan.every.max(1);
         self.allowed(now_ns, outstanding, allowed)
     }
@@ -329,7 +337,7 @@ mod tests {
 
     #[test]
     fn a_pause_begins_when_all_have_come_back_and_ends_on_time() {
-        let plan = Think { wait: Nanos(100), spin: Nanos(30), every: 2 };
+        let plan = Think { wait: Nanos(100), spin: Nanos(30), every: 2, work: Nanos(0) };
         let mut worker = restraint(Manners { think: Some(plan), ..Manners::default() });
         assert_eq!(worker.allowed(0, 0, 4, 4), Allowed { room: 2, until_ns: u64::MAX, at_least: 0 });
         worker.started(2);
@@ -338,6 +346,20 @@ mod tests {
         assert!(worker.is_spinning(79) && !worker.is_spinning(80));
         assert_eq!(worker.allowed(149, 0, 4, 4).room, 0);
         assert_eq!(worker.allowed(150, 0, 4, 4).room, 2);
+    }
+
+    #[test]
+    fn a_pause_comes_after_so_long_a_work_or_so_many_operations_whichever_is_first() {
+        let plan = Think { wait: Nanos(100), spin: Nanos(0), every: 3, work: Nanos(40) };
+        let mut worker = restraint(Manners { think: Some(plan), ..Manners::default() });
+        assert_eq!(worker.allowed(0, 0, 1, 1).room, 1);
+        worker.started(1);
+        assert_eq!(worker.allowed(39, 0, 1, 1).room, 1);
+        assert_eq!(worker.allowed(40, 1, 1, 0), Allowed { room: 0, until_ns: u64::MAX, at_least: 1 });
+        assert_eq!(worker.allowed(50, 0, 1, 1), Allowed { room: 0, until_ns: 150, at_least: 0 });
+        assert_eq!(worker.allowed(150, 0, 1, 1).room, 1, "work begins anew");
+        worker.started(3);
+        assert_eq!(worker.allowed(160, 0, 1, 1).until_ns, 260);
     }
 
     #[test]

@@ -309,6 +309,7 @@ impl Task {
         let stream = self.stream;
         let held = standing::take(&stream.terms.standing)?;
         open::expect(&self.geometry.space, &self.targets, self.blocks.queue_options.expect);
+        open::lifetime(&self.geometry.space, &self.targets, self.blocks.queue_options.lifetime)?;
         let seed = self.seed.wrapping_add(u64::from(worker) * 7919);
         let maker = WorkerMaker { source, stream, verbs: self.verbs, seed, manners };
         let perform = queues::build(self.targets, wanted, seat, maker)?;

@@ -7,10 +7,10 @@ use crate::source::Geometry;
 use fathom_host::{OpenFiles, Roots};
 use fathom_record::{Did, ExecuteError, Happening};
 use fathom_spec::{
-    Access, Blocks, Bytes, Durability, Expect, Extent, PathTarget, Plan, Space, Target, TargetId,
+    Access, Blocks, Bytes, Durability, Expect, Extent, Lifetime, PathTarget, Plan, Space, Target, TargetId,
 };
 use rustix::fs::{Advice, FallocateFlags, FileType, Mode, OFlags, SeekFrom};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 
 /// What opening answers: the targets by their number in the plan, and what was done to them.
@@ -147,11 +147,16 @@ pub fn geometry(
         what: format!("the plan has no space number {}", blocks.space.0),
         hint: "this is a mistake in the program that made the plan".to_owned(),
     })?;
-    let total = Geometry::length_of(space, sizes);
+    let total = match blocks.region.1 {
+        Extent::Each => {
+            members(space).iter().filter_map(|id| sizes.get(id.0 as usize)).copied().max().unwrap_or(0)
+        }
+        _ => Geometry::length_of(space, sizes),
+    };
     let settle = |extent: Extent, left: u64| match extent {
         Extent::Bytes(bytes) => bytes.0,
         Extent::Percent(percent) => (total as f64 * percent / 100.0) as u64,
-        Extent::Whole => left,
+        Extent::Whole | Extent::Each => left,
     };
     let appends = matches!(blocks.pattern, fathom_spec::Pattern::Sequential(fathom_spec::Begin::Append));
     // Files that are made empty have no end yet.
@@ -206,6 +211,18 @@ pub fn expect(space: &Space, targets: &[OpenTarget], expect: Expect) {
     for file in files {
         let _ = rustix::fs::fadvise(file, 0, None, advice);
     }
+}
+
+/// Tells the kernel how long what is written to a space's targets will live.
+pub fn lifetime(space: &Space, targets: &[OpenTarget], lifetime: Lifetime) -> Result<(), ExecuteError> {
+    let files = members(space).into_iter().filter_map(|id| targets.get(id.0 as usize)?.fd());
+    for file in files.filter(|_| lifetime != Lifetime::Untold) {
+        crate::sys::lifetime::tell(file.as_fd(), lifetime).map_err(|error| ExecuteError::Target {
+            what: format!("cannot tell the kernel how long the data will live: {error}"),
+            hint: "this kernel or file system takes no write hints: leave write_hint out".to_owned(),
+        })?;
+    }
+    Ok(())
 }
 
 /// The targets of a space.

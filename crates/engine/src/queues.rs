@@ -128,6 +128,11 @@ fn attempt(
         }
         QueueKind::Mmap => {
             let queue = MmapQueue::new(targets.clone(), arena, clock, syncs, wanted.writes)?;
+            if wanted.options.huge_mappings
+                && let Err(error) = queue.ask_for_huge_pages()
+            {
+                seat.note(format!("the mappings are in small pages: {error}"));
+            }
             if targets.iter().any(OpenTarget::is_direct) {
                 seat.note("mmap goes through the page cache, although direct I/O was asked for".to_owned());
             }

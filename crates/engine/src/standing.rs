@@ -1,6 +1,6 @@
 //! What a worker is to the system, taken on its own thread before it works: priorities, user, locked memory.
 
-use crate::sys::standing::{Locked, set_io_priority};
+use crate::sys::standing::{Locked, set_io_priority, set_memory_policy};
 use fathom_record::ExecuteError;
 use fathom_spec::Standing;
 use rustix::process::{Gid, Uid};
@@ -14,7 +14,20 @@ fn refused(what: String, hint: &'static str) -> impl FnOnce(rustix::io::Errno) -
 
 /// Takes a standing for the calling thread.
 pub(crate) fn take(standing: &Standing) -> Result<Held, ExecuteError> {
-    let Standing { nice, io_priority, user, group, locked } = standing;
+    let Standing { nice, io_priority, user, group, locked, memory, control_group } = standing;
+    if let Some(policy) = memory {
+        set_memory_policy(policy).map_err(refused(
+            format!("take memory from the nodes {:?} ({:?})", policy.nodes, policy.mode),
+            "name nodes that the system has (/sys/devices/system/node), on a kernel with NUMA",
+        ))?;
+    }
+    if let Some(tasks) = control_group {
+        // 0 is the thread that writes.
+        std::fs::write(tasks, "0").map_err(|error| ExecuteError::System {
+            what: format!("cannot enter the control group {tasks}: {error}"),
+            hint: "only root may, unless the group belongs to the user".to_owned(),
+        })?;
+    }
     let held = match locked.0 {
         0 => None,
         bytes => Some(Locked::new(bytes as usize).map_err(refused(

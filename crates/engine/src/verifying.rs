@@ -43,6 +43,7 @@ pub(crate) fn content(blocks: &Blocks) -> Result<Content, ExecuteError> {
     let sizes: Vec<u64> = match &blocks.sizes {
         Sizes::One(size) => vec![size.0],
         Sizes::Range(least, _) => vec![least.0],
+        Sizes::Any(..) => vec![1],
         Sizes::Split(parts) => parts.iter().map(|part| part.1.0).collect(),
     };
     let step = if blocks.align.0 == 0 { sizes.iter().copied().min().unwrap_or(0) } else { blocks.align.0 };

@@ -25,7 +25,7 @@ fn operations(run: &Run, stream: u32) -> u64 {
 #[test]
 fn a_pause_after_every_four_operations_is_added_to_their_time() {
     let mut plan = simulated("ways=4,service=1ms", 4);
-    let think = Think { wait: Nanos::from_millis(9), spin: Nanos(0), every: 4 };
+    let think = Think { wait: Nanos::from_millis(9), spin: Nanos(0), every: 4, work: Nanos(0) };
     plan.streams[0].arrival = Arrival::Closed { think: Some(think) };
     assert_eq!(operations(&run(&plan), 0), 400);
 }
@@ -36,7 +36,8 @@ fn a_spinning_pause_takes_cpu_time_and_a_sleeping_one_does_not() {
         let mut plan = Plan::new(1);
         let space = plan.add_target(Target::Null(Bytes(1 << 30)));
         let mut stream = Stream::closed("null", Blocks::random_reads(space, Bytes(4096)), 1);
-        let think = Think { wait: Nanos::from_millis(40), spin: Nanos::from_millis(spin), every: 1 };
+        let think =
+            Think { wait: Nanos::from_millis(40), spin: Nanos::from_millis(spin), every: 1, work: Nanos(0) };
         stream.arrival = Arrival::Closed { think: Some(think) };
         stream.stop.operations = Some(3);
         plan.add_stream(stream);

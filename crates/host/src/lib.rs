@@ -29,6 +29,7 @@ pub mod link;
 pub mod lock;
 pub mod machine;
 pub mod mounts;
+pub mod nodes;
 pub mod open_files;
 pub mod page_cache;
 pub mod process_time;

@@ -69,6 +69,8 @@ pub enum Extent {
     Percent(f64),
     /// All that is left.
     Whole,
+    /// All that is left of each target of a space in which the next one is drawn, however long each is.
+    Each,
 }
 
 /// In which order blocks are touched.
@@ -200,6 +202,8 @@ pub enum Sizes {
     One(Bytes),
     /// Anything between, in multiples of the first.
     Range(Bytes, Bytes),
+    /// Anything between, to the byte.
+    Any(Bytes, Bytes),
     /// Verb, size, weight.
     Split(Vec<(Verb, Bytes, u8)>),
 }
@@ -209,7 +213,7 @@ impl Sizes {
     pub fn most(&self) -> Bytes {
         match self {
             Sizes::One(size) => *size,
-            Sizes::Range(_, most) => *most,
+            Sizes::Range(_, most) | Sizes::Any(_, most) => *most,
             Sizes::Split(parts) => parts.iter().map(|p| p.1).max().unwrap_or_default(),
         }
     }
@@ -217,7 +221,7 @@ impl Sizes {
     pub fn least(&self) -> Bytes {
         match self {
             Sizes::One(size) => *size,
-            Sizes::Range(least, _) => *least,
+            Sizes::Range(least, _) | Sizes::Any(least, _) => *least,
             Sizes::Split(parts) => parts.iter().map(|p| p.1).min().unwrap_or_default(),
         }
     }
@@ -365,6 +369,9 @@ pub struct QueueOptions {
     pub io_poll: bool,
     /// A kernel thread submits (IORING_SETUP_SQPOLL).
     pub submit_poll: bool,
+    /// The CPU on which that thread runs (IORING_SETUP_SQ_AFF); none: any.
+    #[serde(default)]
+    pub submit_poll_cpu: Option<u32>,
     /// Do without registered buffers and files.
     pub unregistered: bool,
     /// Fail rather than block (RWF_NOWAIT).
@@ -375,12 +382,35 @@ pub struct QueueOptions {
     /// Buffers in huge pages where the system holds free ones.
     #[serde(default)]
     pub huge_pages: bool,
+    /// Mappings of targets in transparent huge pages where the kernel can (MADV_HUGEPAGE).
+    #[serde(default)]
+    pub huge_mappings: bool,
     /// Buffers begin so many bytes after a page does.
     #[serde(default)]
     pub buffer_offset: u32,
     /// What the kernel is told of the order that is to come (posix_fadvise).
     #[serde(default)]
     pub expect: Expect,
+    /// What the kernel is told of how long written data will live (F_SET_RW_HINT); it stays with the file.
+    #[serde(default)]
+    pub lifetime: Lifetime,
+}
+
+/// How long written data will live, as a device that places it by that may want to know.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Lifetime {
+    /// Nothing is said.
+    #[default]
+    Untold,
+    /// Short.
+    Short,
+    /// Medium.
+    Medium,
+    /// Long.
+    Long,
+    /// Very long.
+    Extreme,
 }
 
 /// What the kernel is told of the order in which a file will be used.

@@ -258,6 +258,9 @@ pub struct Think {
     pub spin: Nanos,
     /// After so many operations.
     pub every: u64,
+    /// And after so long at work, whichever comes first; 0: by operations only.
+    #[serde(default)]
+    pub work: Nanos,
 }
 
 /// How many a second, or how much a second.

@@ -246,7 +246,7 @@ fn way(verb: Verb) -> Option<Way> {
 fn size_range(sizes: &Sizes, verb: Verb) -> (Bytes, Bytes) {
     let of_verb = match sizes {
         Sizes::Split(parts) => parts.iter().filter(|part| part.0 == verb).map(|part| part.1).collect(),
-        Sizes::One(_) | Sizes::Range(..) => Vec::new(),
+        Sizes::One(_) | Sizes::Range(..) | Sizes::Any(..) => Vec::new(),
     };
     match (of_verb.iter().min(), of_verb.iter().max()) {
         (Some(least), Some(most)) => (*least, *most),

@@ -51,7 +51,8 @@ pub fn read(words: &[String]) -> Result<Asked, String> {
         return Ok(Asked::Answered(1));
     }
     let assembled = fio::assemble(&line.globals, &line.sections, &files, &line.general.sections);
-    let assembled = assembled.map_err(|troubles| told(&troubles))?;
+    let mut assembled = assembled.map_err(|troubles| told(&troubles))?;
+    fio::pattern::read_files(&mut assembled.jobs, &head_of).map_err(|trouble| trouble.render())?;
     let jobs: Result<Vec<Job>, Trouble> = assembled.jobs.iter().map(fio::meant).collect();
     let mut jobs = jobs.map_err(|trouble| trouble.render())?;
     for job in &mut jobs {
@@ -59,6 +60,7 @@ pub fn read(words: &[String]) -> Result<Asked, String> {
             job.files.names.extend(super::ground::below(folder)?);
         }
     }
+    fio::settle_nodes(&mut jobs, &nodes()).map_err(|trouble| trouble.render())?;
     fio::recall(&mut jobs, &bytes_of, &device).map_err(|trouble| trouble.render())?;
     check(&line.general, &jobs)?;
     if line.general.parse_only || jobs.is_empty() {
@@ -75,6 +77,19 @@ fn bytes_of(name: &str) -> Result<Vec<u8>, String> {
         Ok(about) if !about.is_file() => Err("it is no regular file".to_owned()),
         _ => std::fs::read(name).map_err(|error| error.to_string()),
     }
+}
+
+/// The first bytes of a file, at most so many.
+fn head_of(name: &str, most: usize) -> Result<Vec<u8>, String> {
+    let mut bytes = Vec::new();
+    let read = std::fs::File::open(name).and_then(|file| file.take(most as u64).read_to_end(&mut bytes));
+    read.map(|_| bytes).map_err(|error| error.to_string())
+}
+
+/// The machine's NUMA nodes.
+fn nodes() -> Vec<fio::Node> {
+    let all = fathom_host::nodes::read_nodes(&fathom_host::Roots::default());
+    all.into_iter().map(|(number, cpus)| fio::Node { number, cpus }).collect()
 }
 
 /// The node of a device, by its numbers.
@@ -154,6 +169,13 @@ fn check(general: &fio::General, jobs: &[Job]) -> Result<(), String> {
     if let Some(job) = jobs.iter().find(runs).filter(|_| !general.allow_exec) {
         let hint = "say --allow-exec if you know what it does";
         return Err(Trouble::at(&job.at, format!("{} runs a command", job.name), hint).render());
+    }
+    let cpus = fathom_host::Roots::default().sys.join("devices/system/cpu");
+    let beyond =
+        |job: &&Job| job.engine.submit_poll_cpu.is_some_and(|cpu| !cpus.join(format!("cpu{cpu}")).exists());
+    if let Some(job) = jobs.iter().find(beyond) {
+        let what = format!("{}: sqthread_poll_cpu names a CPU that is not there", job.name);
+        return Err(Trouble::at(&job.at, what, "/sys/devices/system/cpu has those that are").render());
     }
     let clones: u64 = jobs.iter().map(|job| u64::from(job.start.clones)).sum();
     match general.max_jobs {

@@ -1,9 +1,11 @@
-//! Logs of single I/Os, written while the jobs run: fio's own with a line for each I/O, and `write_iolog`.
+//! Logs made of single I/Os, written while the jobs run: fio's own with a line for each I/O, histograms, the largest latencies,
+//! and `write_iolog`.
 
 use anyhow::Result;
 use fathom_dialect::fio::replay::Deed;
 use fathom_dialect::fio::replay::written::IologWriter;
 use fathom_dialect::fio::report::operations::{Done, direction, entry};
+use fathom_dialect::fio::report::stretches::{HistogramLog, Largest};
 use fathom_dialect::fio::report::{LogOptions, LogSource, log_name, logs};
 use fathom_dialect::fio::{Job, Member, Planned, territory};
 use fathom_drive::LogEntry;
@@ -13,8 +15,8 @@ use std::collections::{HashMap, HashSet};
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 
-/// Opens the logs of jobs that ask for a line for each I/O. `began_ms`: now, ms since 1970.
-pub fn open(jobs: &[Job], planned: &Planned, began_ms: u64) -> Result<Sinks> {
+/// Opens the logs of jobs that are made of single I/Os.
+pub fn open(jobs: &[Job], planned: &Planned) -> Result<Sinks> {
     let (mut sinks, mut opened) = (Sinks::default(), HashSet::new());
     for (number, member) in planned.members.iter().enumerate() {
         let job = &jobs[member.job];
@@ -24,16 +26,16 @@ pub fn open(jobs: &[Job], planned: &Planned, began_ms: u64) -> Result<Sinks> {
         }
         if !matches!(planned.plan.streams[member.stream.0 as usize].work, Work::Blocks(_)) {
             anyhow::bail!(
-                "{}: {} keeps no log of single I/Os\nhint: say log_avg_msec=100, for instance",
+                "{}: {} keeps no log of single I/Os\nhint: leave write_hist_log and log_max_value out, and say log_avg_msec=100, for instance",
                 job.name,
                 job.engine.name
             );
         }
         let mut files = Vec::new();
-        for (prefix, source) in wanted {
+        for (prefix, source, log) in wanted {
             let prefix = if prefix.is_empty() { &job.name } else { prefix };
             let path = log_name(prefix, source, job.report.per_job_logs.then_some(number as u32 + 1));
-            files.push((source, file(&path, opened.insert(path.clone()))?));
+            files.push((log, file(&path, opened.insert(path.clone()))?));
         }
         let iolog = match &job.report.iolog {
             None => None,
@@ -48,7 +50,8 @@ pub fn open(jobs: &[Job], planned: &Planned, began_ms: u64) -> Result<Sinks> {
                 files,
                 iolog,
                 options: LogOptions { offset: report.log_offset, priority: report.log_priority, epoch_ms: 0 },
-                run_began_ms: report.log_unix_epoch.then_some(began_ms),
+                priority: logs::priority(job.terms.standing.io_priority),
+                run_began_ms: report.log_epoch.and_then(fathom_drive::system_clock_ms),
                 ramp_ns: job.stop.ramp.0,
                 began_ns: None,
                 told_apart: planned.plan.streams[member.stream.0 as usize].keep.submit,
@@ -59,12 +62,23 @@ pub fn open(jobs: &[Job], planned: &Planned, began_ms: u64) -> Result<Sinks> {
     Ok(sinks)
 }
 
-/// The logs of a job that have a line for each I/O, with their prefixes.
-fn wanted(job: &Job) -> Vec<(&String, LogSource)> {
+/// What becomes of each I/O in a log.
+enum Log {
+    /// A line.
+    Each(LogSource),
+    /// It counts in a row.
+    Histogram(HistogramLog),
+    /// It may be the largest.
+    Largest(Largest),
+    /// Nothing: the file stays empty.
+    Nothing,
+}
+
+/// The logs of a job that are made of single I/Os, with their prefixes.
+fn wanted(job: &Job) -> Vec<(&String, LogSource, Log)> {
     let report = &job.report;
-    if report.log_average.0 > 0 {
-        return Vec::new();
-    }
+    // Averages come from the run's counters.
+    let average_ms = report.log_average.0.div_ceil(1_000_000);
     let (bandwidth, latency, iops) = &report.logs;
     let (lat, clat, slat) = report.disabled;
     let all = [
@@ -74,9 +88,25 @@ fn wanted(job: &Job) -> Vec<(&String, LogSource)> {
         (latency, LogSource::Completion, clat),
         (latency, LogSource::Submission, slat),
     ];
-    all.into_iter()
-        .filter_map(|(prefix, source, off)| Some((prefix.as_ref().filter(|_| !off)?, source)))
-        .collect()
+    let mut wanted = Vec::new();
+    for (prefix, source, off) in all {
+        let Some(prefix) = prefix.as_ref().filter(|_| !off) else { continue };
+        if average_ms == 0 {
+            wanted.push((prefix, source, Log::Each(source)));
+        } else if report.log_largest && source.is_of_latencies() {
+            wanted.push((prefix, source, Log::Largest(Largest::new(average_ms, source))));
+        }
+    }
+    if let Some(histograms) = &report.histograms {
+        let log = match histograms.length.0 / 1_000_000 {
+            length_ms if length_ms > 0 && !clat => {
+                Log::Histogram(HistogramLog::new(length_ms, histograms.coarseness))
+            }
+            _ => Log::Nothing,
+        };
+        wanted.push((&histograms.name, LogSource::Histogram, log));
+    }
+    wanted
 }
 
 fn file(path: &str, anew: bool) -> Result<BufWriter<File>> {
@@ -133,9 +163,11 @@ impl Iolog {
 
 /// The logs of one clone.
 struct PerIo {
-    files: Vec<(LogSource, BufWriter<File>)>,
+    files: Vec<(Log, BufWriter<File>)>,
     iolog: Option<Iolog>,
     options: LogOptions,
+    /// That of each I/O.
+    priority: u32,
     run_began_ms: Option<u64>,
     ramp_ns: u64,
     /// When what counts began: the first submission, and the ramp behind it.
@@ -143,6 +175,48 @@ struct PerIo {
     /// Is the submission told apart from the rest?
     told_apart: bool,
     line: Vec<u8>,
+}
+
+/// Writes entries, each in one piece: clones may share a file.
+fn write(
+    entries: &[logs::LogEntry],
+    options: LogOptions,
+    line: &mut Vec<u8>,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    entries.iter().try_for_each(|entry| {
+        line.clear();
+        logs::write_entry(entry, options, line)?;
+        out.write_all(line)
+    })
+}
+
+impl PerIo {
+    /// What is added to the times, ms.
+    fn epoch_ms(&self, began_ns: u64) -> u64 {
+        self.run_began_ms.map_or(0, |began_ms| began_ms + began_ns / 1_000_000)
+    }
+
+    /// Notes one I/O in each log.
+    fn note(&mut self, done: &Done, began_ns: u64) -> io::Result<()> {
+        let options = LogOptions { epoch_ms: self.epoch_ms(began_ns), ..self.options };
+        let (priority, line) = (self.priority, &mut self.line);
+        for (log, out) in &mut self.files {
+            match log {
+                Log::Each(source) => {
+                    let entry = entry(done, *source, began_ns);
+                    let entry = entry.map(|entry| logs::LogEntry { priority, ..entry });
+                    write(entry.as_slice(), options, line, out)?;
+                }
+                Log::Histogram(histograms) => histograms.add(done, began_ns, options.epoch_ms, out)?,
+                Log::Largest(largest) => {
+                    write(&largest.add(done, began_ns), options, line, out)?;
+                }
+                Log::Nothing => {}
+            }
+        }
+        Ok(())
+    }
 }
 
 impl Sink for PerIo {
@@ -164,16 +238,7 @@ impl Sink for PerIo {
                 offset: operation.offset,
                 bytes,
             };
-            let epoch_ms = self.run_began_ms.map_or(0, |began_ms| began_ms + began_ns / 1_000_000);
-            let options = LogOptions { epoch_ms, ..self.options };
-            for (source, out) in &mut self.files {
-                if let Some(entry) = entry(&done, *source, began_ns) {
-                    // In one piece: clones may share a file.
-                    self.line.clear();
-                    logs::write_entry(&entry, options, &mut self.line)?;
-                    out.write_all(&self.line)?;
-                }
-            }
+            self.note(&done, began_ns)?;
         }
         if let Some(iolog) = &mut self.iolog {
             entries.iter().try_for_each(|entry| iolog.take(entry))?;
@@ -183,6 +248,14 @@ impl Sink for PerIo {
     }
 
     fn end(&mut self) -> io::Result<()> {
+        let options = LogOptions { epoch_ms: self.epoch_ms(self.began_ns.unwrap_or(0)), ..self.options };
+        for (log, out) in &mut self.files {
+            match log {
+                Log::Histogram(histograms) => histograms.end(options.epoch_ms, out)?,
+                Log::Largest(largest) => write(&largest.end(), options, &mut self.line, out)?,
+                Log::Each(_) | Log::Nothing => {}
+            }
+        }
         if let Some(iolog) = &mut self.iolog {
             iolog.log.end()?;
         }

@@ -104,7 +104,7 @@ fn bad_input_is_told_with_its_place_and_status_1() {
     let said = fio(&place, "x.fio")
         .refuses(1, &["there is no option iodetph", "x.fio:3:1", "did you mean iodepth?"]);
     assert_eq!(said.out, "");
-    fio(&place, "--name=a --cgroup=x").refuses(1, &["cgroup is known and not supported here"]);
+    fio(&place, "--name=a --lockfile=readwrite").refuses(1, &["lockfile is known and not supported here"]);
     let missing = fio(&place, "none.fio").ends(1);
     assert!(missing.err.contains("unable to open 'none.fio' job file"), "{}", missing.err);
     let nothing = fio(&place, "").ends(1);

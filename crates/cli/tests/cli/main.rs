@@ -10,6 +10,8 @@ mod dt_shapes;
 mod dt_watch;
 mod faults;
 mod fio;
+mod fio_logs;
+mod fio_places;
 mod fio_replay;
 mod fio_report;
 mod fio_terms;

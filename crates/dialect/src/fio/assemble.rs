@@ -277,7 +277,7 @@ pub(crate) mod tests {
             "t.fio:3:1: there is no option iodetph\nhint: did you mean iodepth?"
         );
         assert!(wrong("[a]\nioengine=libaio\nhipri=1\n").contains("hipri is an option of"));
-        assert!(wrong("[a]\ncgroup=x\n").contains("cgroup is known and not supported here"));
+        assert!(wrong("[a]\nlockfile=readwrite\n").contains("lockfile is known and not supported here"));
         assert_eq!(jobs("[a]\nx=1\ny=2\n[b]\nz=3\n").unwrap_err().len(), 3);
     }
 

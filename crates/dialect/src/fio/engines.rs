@@ -64,6 +64,10 @@ pub(crate) fn engine(look: &Look) -> Result<Engine, Trouble> {
         command: (name == "exec").then_some(command),
         poll: look.switch("hipri", false),
         submit_poll: look.switch("sqthread_poll", false),
+        submit_poll_cpu: look
+            .count("sqthread_poll_cpu")
+            .map(|_| look.small("sqthread_poll_cpu", 0))
+            .transpose()?,
         no_wait: look.switch("nowait", false),
         cpu_percent,
     })

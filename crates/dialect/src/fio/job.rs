@@ -1,13 +1,11 @@
 //! What a job means: the values of its options with fio's defaults where nothing was said.
 
-use super::assemble::{Given, Typed};
-use super::numbers::{Amount, KbBase};
-use super::options::find;
-use super::place::{Place, Trouble};
+pub(crate) use super::look::Look;
+use super::numbers::Amount;
+use super::place::Place;
 use super::replay::Replay;
 use super::terms::Terms;
-use super::values::Value;
-use fathom_spec::{Nanos, Verb};
+use fathom_spec::{Lifetime, MemoryMode, Nanos, Think, Verb};
 
 /// A job of fio, as it is meant.
 #[derive(Clone, Debug)]
@@ -76,6 +74,8 @@ pub struct Engine {
     pub poll: bool,
     /// A kernel thread submits.
     pub submit_poll: bool,
+    /// On this CPU.
+    pub submit_poll_cpu: Option<u32>,
     /// Fail rather than wait.
     pub no_wait: bool,
     /// Share of a CPU, percent (cpuio).
@@ -162,8 +162,8 @@ pub struct Files {
 pub struct Area {
     /// `size=`.
     pub size: Option<Amount>,
-    /// `filesize=`, each.
-    pub file_size: Option<u64>,
+    /// `filesize=`, the smallest and the largest.
+    pub file_size: Option<(u64, u64)>,
     /// `io_size=`.
     pub io_size: Option<Amount>,
     /// `offset=`.
@@ -216,6 +216,10 @@ pub struct BlockSizes {
     pub split: [Vec<(u64, u8)>; 3],
     /// `blockalign=`.
     pub align: Option<u64>,
+    /// With `bs_is_seq_rand` the ranges as they were said: of what goes in order, and of the rest.
+    pub said: Option<[(u64, u64); 3]>,
+    /// Any size within a range, and not only multiples of its least.
+    pub unaligned: bool,
 }
 
 /// Outstanding I/Os, and when they start.
@@ -233,8 +237,8 @@ pub struct Pacing {
     pub rate_iops: [Option<u64>; 3],
     /// At random, not evenly.
     pub poisson: bool,
-    /// Pause, of that busy, after so many I/Os.
-    pub think: Option<(Nanos, Nanos, u64)>,
+    /// Pauses.
+    pub think: Option<Think>,
     /// Latency to hold, window, percent that must hold it.
     pub target: Option<(Nanos, Nanos, f64)>,
     /// I/Os that overlap one in flight wait for it.
@@ -317,6 +321,16 @@ pub struct Syncing {
 pub struct Conditions {
     /// CPUs; none: any.
     pub cpus: Option<Vec<u32>>,
+    /// Those of these NUMA nodes, which the machine tells.
+    pub cpu_nodes: Option<Nodes>,
+    /// Where memory comes from.
+    pub memory: Option<(MemoryMode, Nodes)>,
+    /// `cgroup=`.
+    pub control_group: Option<ControlGroup>,
+    /// Mappings in transparent huge pages.
+    pub huge_mappings: bool,
+    /// What the kernel is told of how long data will live.
+    pub lifetime: Lifetime,
     /// One each, rather than all on any.
     pub split: bool,
     /// Scheduler of the disks.
@@ -325,6 +339,37 @@ pub struct Conditions {
     pub huge_pages: bool,
     /// Drop the files from the page cache first.
     pub invalidate: bool,
+}
+
+/// NUMA nodes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Nodes {
+    /// All of the machine's.
+    All,
+    /// These.
+    These(Vec<u32>),
+}
+
+/// `cgroup=` and its kin.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ControlGroup {
+    /// Its path below the controller's mount.
+    pub name: String,
+    /// `cgroup_weight=`.
+    pub weight: Option<u64>,
+    /// It is not removed at the end.
+    pub stays: bool,
+}
+
+/// `write_hist_log=` and its kin.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Histograms {
+    /// What the file's name begins with; empty: the job's name.
+    pub name: String,
+    /// A row for so long; 0: none.
+    pub length: Nanos,
+    /// 2^so many bins are one column.
+    pub coarseness: u32,
 }
 
 /// What is reported of a job.
@@ -360,96 +405,12 @@ pub struct Reporting {
     pub iolog: Option<String>,
     /// The clone's number in names of logs.
     pub per_job_logs: bool,
-    /// Times since 1970 in logs.
-    pub log_unix_epoch: bool,
+    /// Times in logs count from where this clock of the system does (`clock_gettime`'s number).
+    pub log_epoch: Option<u32>,
+    /// The largest latency of each stretch, rather than the mean.
+    pub log_largest: bool,
+    /// Histograms.
+    pub histograms: Option<Histograms>,
     /// Lengths of samples of bandwidth and of IOPS.
     pub samples: (Nanos, Nanos),
-}
-
-/// Reads one option of a job.
-pub(crate) struct Look<'a>(pub &'a Typed);
-
-impl Look<'_> {
-    fn given(&self, name: &str) -> Option<&Given> {
-        // A job says a dozen things and is asked two hundred times: most names are looked for in vain.
-        if !self.0.said.may_hold(name) {
-            return None;
-        }
-        self.0.values.get(&find(name)?)
-    }
-    pub(crate) fn value(&self, name: &str) -> Option<&Value> {
-        self.given(name).map(|given| &given.value)
-    }
-    pub(crate) fn place(&self, name: &str) -> &Place {
-        self.given(name).map_or(&self.0.at, |given| &given.at)
-    }
-    pub(crate) fn switch(&self, name: &str, default: bool) -> bool {
-        match self.value(name) {
-            Some(Value::Switch(on)) => *on,
-            _ => default,
-        }
-    }
-    pub(crate) fn integer(&self, name: &str) -> Option<i64> {
-        match self.value(name) {
-            Some(Value::Integer(number)) => Some(*number),
-            _ => None,
-        }
-    }
-    pub(crate) fn count(&self, name: &str) -> Option<u64> {
-        self.integer(name).and_then(|number| u64::try_from(number).ok())
-    }
-    pub(crate) fn small(&self, name: &str, default: u32) -> Result<u32, Trouble> {
-        match self.count(name) {
-            None => Ok(default),
-            Some(number) => {
-                u32::try_from(number).map_err(|_| self.wrong(name, "that is too many", "say fewer"))
-            }
-        }
-    }
-    pub(crate) fn word(&self, name: &str, default: &'static str) -> (&'static str, Option<String>) {
-        match self.value(name) {
-            Some(Value::Word(word, rest)) => (word, rest.clone()),
-            _ => (default, None),
-        }
-    }
-    pub(crate) fn text(&self, name: &str) -> Option<&str> {
-        match self.value(name) {
-            Some(Value::Text(text)) => Some(text),
-            _ => None,
-        }
-    }
-    pub(crate) fn time(&self, name: &str) -> Option<Nanos> {
-        match self.value(name) {
-            Some(Value::Time(time, _)) => Some(*time),
-            _ => None,
-        }
-    }
-    pub(crate) fn amount(&self, name: &str) -> Option<Amount> {
-        match self.value(name) {
-            Some(Value::Size(amount)) => Some(*amount),
-            _ => None,
-        }
-    }
-    pub(crate) fn bytes(&self, name: &str) -> Result<u64, Trouble> {
-        match self.amount(name) {
-            None => Ok(0),
-            Some(Amount::Bytes(bytes)) => Ok(bytes),
-            Some(Amount::Percent(_)) => Err(self.wrong(name, "percent mean nothing here", "say bytes")),
-        }
-    }
-    pub(crate) fn three(&self, name: &str) -> [Option<u64>; 3] {
-        match self.value(name) {
-            Some(Value::Integers(values)) => {
-                values.map(|value| value.and_then(|number| u64::try_from(number).ok()))
-            }
-            _ => [None; 3],
-        }
-    }
-    pub(crate) fn wrong(&self, name: &str, what: &str, hint: &str) -> Trouble {
-        let what = format!("{}: {what}", name.rsplit('/').next().unwrap_or(name));
-        Trouble::at(self.place(name), what, hint)
-    }
-    pub(crate) fn base(&self) -> KbBase {
-        self.0.base
-    }
 }

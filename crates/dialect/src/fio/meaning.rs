@@ -1,15 +1,17 @@
 //! From what was said to what is meant: one part of a job after the other.
 
 use super::assemble::Typed;
+use super::conditions::conditions;
 use super::engines::engine;
 use super::job::*;
 use super::numbers;
 use super::pattern;
 use super::place::Trouble;
 use super::replay;
+use super::reporting::reporting;
 use super::terms::terms;
 use super::values::Value;
-use fathom_spec::{Nanos, Verb};
+use fathom_spec::{Nanos, Think, Verb};
 
 /// What a job means.
 pub fn meant(typed: &Typed) -> Result<Job, Trouble> {
@@ -25,7 +27,7 @@ pub fn meant(typed: &Typed) -> Result<Job, Trouble> {
         files: files(&look)?,
         area: area(&look)?,
         replay: replay::said(&look)?,
-        sizes: sizes(&look)?,
+        sizes: sizes(&look, &direction)?,
         pace: pacing(&look)?,
         stop: ending(&look)?,
         data: data(&look, &direction)?,
@@ -98,10 +100,7 @@ pub fn split_names(text: &str) -> Vec<String> {
 
 fn area(look: &Look) -> Result<Area, Trouble> {
     let file_size = match look.value("filesize") {
-        Some(Value::Ranges([Some((least, most)), _, _])) if least == most => Some(*least),
-        Some(Value::Ranges(_)) => {
-            return Err(look.wrong("filesize", "a range of sizes is not supported", "say one size"));
-        }
+        Some(Value::Ranges([Some(range), _, _])) => Some(*range),
         _ => None,
     };
     let zones = match look.word("zonemode", "none").0 {
@@ -193,7 +192,7 @@ fn read_percent(look: &Look) -> u8 {
     percent.clamp(0, 100) as u8
 }
 
-fn sizes(look: &Look) -> Result<BlockSizes, Trouble> {
+fn sizes(look: &Look, direction: &Direction) -> Result<BlockSizes, Trouble> {
     let mut ranges = [(4096, 4096); 3];
     for (range, said) in ranges.iter_mut().zip(look.three("bs")) {
         *range = said.map_or(*range, |bytes| (bytes, bytes));
@@ -216,11 +215,39 @@ fn sizes(look: &Look) -> Result<BlockSizes, Trouble> {
         let what = format!("blocks of {most} bytes are not possible");
         return Err(look.wrong("bs", &what, "say something from 1 to 1g"));
     }
+    let by_order_said = look.switch("bs_is_seq_rand", false);
+    let said = by_order_said.then_some(ranges);
+    let (ranges, split) = match by_order_said {
+        true => by_order(look, direction, (ranges, split))?,
+        false => (ranges, split),
+    };
+    let unaligned = look.switch("bs_unaligned", false);
+    if unaligned && look.switch("direct", !look.switch("buffered", true)) {
+        let what = "direct I/O takes whole blocks of the device only";
+        return Err(look.wrong("bs_unaligned", what, "leave it out, or say direct=0"));
+    }
+    if unaligned && !matches!(look.word("verify", "0").0, "0" | "null") {
+        return Err(look.wrong("bs_unaligned", "a block that is verified is whole", "leave one of them out"));
+    }
     let align = look.three("ba");
     if align.iter().any(|one| *one != align[0]) {
         return Err(look.wrong("ba", "one value for all directions", "say one"));
     }
-    Ok(BlockSizes { ranges, split, align: align[0].filter(|align| *align > 0) })
+    Ok(BlockSizes { ranges, split, align: align[0].filter(|align| *align > 0), said, unaligned })
+}
+
+/// Sizes of each direction.
+type Sizes = ([(u64, u64); 3], [Vec<(u64, u8)>; 3]);
+
+/// `bs_is_seq_rand`: what is said for reads is that of what goes in order, what is said for writes that of the rest.
+fn by_order(look: &Look, direction: &Direction, (ranges, split): Sizes) -> Result<Sizes, Trouble> {
+    let part = direction.random && (1..100).contains(&direction.random_percent);
+    if part && (ranges[0] != ranges[1] || split[0] != split[1]) {
+        let what = "sizes of a load that is random in part are not told apart";
+        return Err(look.wrong("bs_is_seq_rand", what, "leave percentage_random out, or say one size"));
+    }
+    let of = usize::from(direction.random && direction.random_percent > 0);
+    Ok(([ranges[of]; 3], std::array::from_fn(|_| split[of].clone())))
 }
 
 /// `4k/50:8k/:16k/`, for reads, writes and trims with commas; what is left blank shares what is left over.
@@ -280,7 +307,10 @@ fn pacing(look: &Look) -> Result<Pacing, Trouble> {
     };
     let think = look.time("thinktime").filter(|time| time.0 > 0).map(|time| {
         let spin = look.time("thinktime_spin").unwrap_or(Nanos(0)).min(time);
-        (time, spin, look.count("thinktime_blocks").unwrap_or(1))
+        let work = look.time("thinktime_iotime").unwrap_or(Nanos(0));
+        // With a length of work alone it is not counted how much is done in it.
+        let every = if work.0 > 0 { u64::MAX } else { 1 };
+        Think { wait: time, spin, every: look.count("thinktime_blocks").unwrap_or(every), work }
     });
     let target = look.time("latency_target").filter(|time| time.0 > 0).map(|target| {
         let percent = match look.value("latency_percentile") {
@@ -399,91 +429,5 @@ fn syncing(look: &Look) -> Result<Syncing, Trouble> {
         fdatasync: every("fdatasync"),
         range,
         end_fsync: look.switch("end_fsync", false) || look.switch("fsync_on_close", false),
-    })
-}
-
-fn conditions(look: &Look) -> Result<Conditions, Trouble> {
-    let memory = look.word("mem", "malloc").0;
-    if memory == "cudamalloc" {
-        return Err(look.wrong("mem", "buffers are main memory", "say malloc or leave it out"));
-    }
-    let mask = look.count("cpumask").map(|mask| (0..64).filter(|cpu| mask >> cpu & 1 == 1).collect());
-    let list = match look.text("cpus_allowed") {
-        None => mask,
-        Some(text) => Some(cpu_list(text).ok_or_else(|| {
-            look.wrong("cpus_allowed", &format!("{text:?} is no list of CPUs"), "say cpus_allowed=0-3,6")
-        })?),
-    };
-    Ok(Conditions {
-        cpus: list,
-        split: look.word("cpus_allowed_policy", "shared").0 == "split",
-        huge_pages: matches!(memory, "shmhuge" | "mmaphuge"),
-        scheduler: look.text("ioscheduler").map(str::to_owned),
-        invalidate: look.switch("invalidate", true) && !look.switch("pre_read", false),
-    })
-}
-
-/// `0-3,6`.
-fn cpu_list(text: &str) -> Option<Vec<u32>> {
-    let mut cpus = Vec::new();
-    for part in text.split([',', ':']) {
-        let (first, last) = part.split_once('-').unwrap_or((part, part));
-        let (first, last): (u32, u32) = (first.trim().parse().ok()?, last.trim().parse().ok()?);
-        if last < first || last > 65_535 {
-            return None;
-        }
-        cpus.extend(first..=last);
-    }
-    (cpus.len() <= 65_536).then_some(cpus)
-}
-
-fn reporting(look: &Look) -> Result<Reporting, Trouble> {
-    let reduced = look.switch("gtod_reduce", false);
-    let off = |name: &str| look.switch(name, reduced);
-    let named = |name: &str| look.text(name).map(str::to_owned);
-    let percentiles = match look.value("percentile_list") {
-        Some(Value::Floats(list)) => {
-            let mut list = list.clone();
-            list.sort_by(f64::total_cmp);
-            list
-        }
-        _ => vec![
-            1.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95,
-            99.99,
-        ],
-    };
-    if !matches!(look.word("unit_base", "0").0, "0" | "8") {
-        return Err(look.wrong("unit_base", "reports are in bytes", "say 8 or leave it out"));
-    }
-    let logs = (named("write_bw_log"), named("write_lat_log"), named("write_iops_log"));
-    Ok(Reporting {
-        group: look.switch("group_reporting", false),
-        stats: look.switch("stats", true),
-        percentiles_of: (
-            look.switch("clat_percentiles", true),
-            look.switch("lat_percentiles", false),
-            look.switch("slat_percentiles", false),
-        ),
-        percentiles,
-        disabled: (off("disable_lat"), off("disable_clat"), off("disable_slat")),
-        without_bandwidth: off("disable_bw_measurement"),
-        unified: match look.word("unified_rw_reporting", "none").0 {
-            "1" | "mixed" => "mixed",
-            "2" | "both" => "both",
-            _ => "none",
-        },
-        significant_figures: look.small("significant_figures", 4)?,
-        disk_util: look.switch("disk_util", true),
-        logs,
-        log_average: look.time("log_avg_msec").unwrap_or(Nanos(0)),
-        log_offset: look.switch("log_offset", false),
-        log_priority: look.switch("log_prio", false),
-        iolog: named("write_iolog").filter(|name| !name.is_empty() && look.value("read_iolog").is_none()),
-        per_job_logs: look.switch("per_job_logs", true),
-        log_unix_epoch: look.switch("log_unix_epoch", false),
-        samples: (
-            look.time("bwavgtime").unwrap_or(Nanos::from_millis(500)),
-            look.time("iopsavgtime").unwrap_or(Nanos::from_millis(500)),
-        ),
     })
 }

@@ -9,6 +9,7 @@
 //! | [`commandline`] | general options, jobs made of words |
 //! | [`mod@assemble`] | defaults handed down, names looked up |
 //! | [`job`], [`meaning`], [`engines`], [`pattern`], [`terms`] | what a job means |
+//! | [`conditions`], [`reporting`](mod@reporting) | where it runs; what is reported and logged of it |
 //! | [`territory`], [`streams`], [`plan`](mod@plan) | where it works, what it does, and the plan of all jobs |
 //! | [`replay`] | recordings that are done again, and their writing |
 //! | [`reported`](mod@reported) | what a report must know of each clone |
@@ -20,6 +21,7 @@
 
 pub mod assemble;
 pub mod commandline;
+pub mod conditions;
 pub mod doc;
 pub mod engines;
 pub mod expression;
@@ -27,6 +29,7 @@ pub mod help;
 pub mod import;
 pub mod job;
 pub mod jobfile;
+mod look;
 pub mod meaning;
 pub mod numbers;
 pub mod options;
@@ -36,6 +39,7 @@ pub mod plan;
 pub mod replay;
 pub mod report;
 pub mod reported;
+pub mod reporting;
 pub mod steady;
 pub mod streams;
 pub mod terms;
@@ -44,6 +48,7 @@ pub mod values;
 
 pub use assemble::{Assembled, Typed, assemble};
 pub use commandline::{CommandLine, Eta, Format, General};
+pub use conditions::{Node, settle_nodes};
 pub use job::Job;
 pub use jobfile::{Section, Setting, Surroundings};
 pub use meaning::meant;

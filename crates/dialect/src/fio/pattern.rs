@@ -1,4 +1,69 @@
-//! Patterns of bytes: `0xdeadbeef`, `"abcd"`, `-12`, `%o` for a block's own offset, and any of them after one another.
+//! Patterns of bytes: `0xdeadbeef`, `"abcd"`, `-12`, `'a file'`, `%o` for a block's own offset, and any of them after one
+//! another.
+
+use super::assemble::Typed;
+use super::options::find;
+use super::place::Trouble;
+use super::values::Value;
+use std::fmt::Write;
+use std::sync::Arc;
+
+/// The most bytes of a pattern.
+const BYTES_MOST: usize = 512;
+
+/// The first bytes of a file: its name, and at most how many.
+pub type ReadHead<'a> = &'a dyn Fn(&str, usize) -> Result<Vec<u8>, String>;
+
+/// Puts the bytes of files in the place of their names in what jobs say of patterns.
+pub fn read_files(jobs: &mut [Typed], read: ReadHead) -> Result<(), Trouble> {
+    for job in jobs {
+        for name in ["buffer_pattern", "verify_pattern"] {
+            let said = find(name).and_then(|id| Some((id, job.values.get(&id)?)));
+            let Some((id, given)) = said else { continue };
+            let Value::Text(text) = &given.value else { continue };
+            if !text.contains('\'') {
+                continue;
+            }
+            let text = with_files(text, read)
+                .map_err(|(what, hint)| Trouble::at(&given.at, format!("{name}: {what}"), hint))?;
+            if let Some(given) = Arc::make_mut(&mut job.values).get_mut(&id) {
+                given.value = Value::Text(text);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A pattern with the bytes of its files as hexadecimal digits; of each as many as there is room for. Empty quotes around
+/// them keep them apart from digits beside them.
+fn with_files(text: &str, read: ReadHead) -> Result<String, (String, String)> {
+    let (mut told, mut rest) = (String::new(), text);
+    while let Some(at) = rest.find(['"', '\'']) {
+        let (before, from) = rest.split_at(at);
+        told.push_str(before);
+        let quote = if from.starts_with('"') { '"' } else { '\'' };
+        // A quote that is never closed is told when the pattern is read.
+        let Some((inner, behind)) = from[1..].split_once(quote) else {
+            rest = from;
+            break;
+        };
+        if quote == '"' {
+            told.push_str(&from[..inner.len() + 2]);
+        } else {
+            let used = placed(&told).map_or(0, |(bytes, _)| bytes.len());
+            let bytes = read(inner, BYTES_MOST.saturating_sub(used)).map_err(|why| {
+                (format!("cannot read {inner}: {why}"), "name a file with bytes in it".to_owned())
+            })?;
+            told.push_str(if bytes.is_empty() { "\"\"" } else { "\"\"0x" });
+            bytes.iter().for_each(|byte| {
+                let _ = write!(told, "{byte:02x}");
+            });
+            told.push_str("\"\"");
+        }
+        rest = behind;
+    }
+    Ok(told + rest)
+}
 
 /// The bytes of a pattern without offsets, or what is wrong with it and what to do.
 pub fn bytes(text: &str) -> Result<Vec<u8>, (String, String)> {
@@ -16,7 +81,8 @@ pub fn placed(text: &str) -> Result<(Vec<u8>, Vec<u32>), (String, String)> {
     let wrong = |what: String| {
         Err((
             what,
-            "say 0x and hexadecimal digits, \"text\" in quotes, a number, or several of them".to_owned(),
+            "say 0x and hexadecimal digits, \"text\" in quotes, 'a file', a number, or several of them"
+                .to_owned(),
         ))
     };
     let (mut bytes, mut places) = (Vec::new(), Vec::new());
@@ -29,7 +95,7 @@ pub fn placed(text: &str) -> Result<(Vec<u8>, Vec<u32>), (String, String)> {
             bytes.extend_from_slice(inner.as_bytes());
             rest = after;
         } else if rest.starts_with('\'') {
-            return wrong("bytes are not taken from files".to_owned());
+            return wrong("a quote is never closed".to_owned());
         } else if let Some(behind) = rest.strip_prefix("%o") {
             places.push(bytes.len() as u32);
             bytes.extend([0; OFFSET_BYTES]);
@@ -58,8 +124,8 @@ pub fn placed(text: &str) -> Result<(Vec<u8>, Vec<u32>), (String, String)> {
     }
     match bytes.len() {
         0 => wrong("a pattern needs bytes".to_owned()),
-        1..=512 => Ok((bytes, places)),
-        more => wrong(format!("a pattern has at most 512 bytes, not {more}")),
+        1..=BYTES_MOST => Ok((bytes, places)),
+        more => wrong(format!("a pattern has at most {BYTES_MOST} bytes, not {more}")),
     }
 }
 
@@ -91,6 +157,25 @@ mod tests {
         let expected = [&[0xff][..], &[0; 8], b"abcd", &[0xf4, 0xff, 0xff, 0xff]].concat();
         assert_eq!(placed("0xff%o\"abcd\"-12").unwrap(), (expected, vec![1]));
         assert_eq!(placed("%o%o").unwrap(), (vec![0; 16], vec![0, 8]));
+    }
+
+    #[test]
+    fn a_file_gives_as_many_bytes_as_there_is_room_for() {
+        let read = |name: &str, most: usize| match name {
+            "none" => Err("no such file".to_owned()),
+            "empty" => Ok(Vec::new()),
+            "it's" => unreachable!("a quote of text is no name"),
+            _ => Ok((0..600u32).map(|n| n as u8).take(most).collect()),
+        };
+        let of = |text: &str| with_files(text, &read).and_then(|text| placed(&text)).map(|(bytes, _)| bytes);
+        let head: Vec<u8> = (0..600u32).map(|n| n as u8).collect();
+        assert_eq!(of("'f'").unwrap(), head[..512]);
+        assert_eq!(of("0xface'f'").unwrap(), [&[0xfa, 0xce], &head[..510]].concat());
+        assert_eq!(of("'empty'12'empty'\"'it's'\"7").unwrap(), b"\x0c'it's'\x07");
+        assert!(of("'none'").unwrap_err().0.contains("cannot read none: no such file"));
+        assert!(of("'empty'").unwrap_err().0.contains("needs bytes"));
+        assert!(of("'f").unwrap_err().0.contains("never closed"));
+        assert!(of("'f'1").unwrap_err().0.contains("at most 512"), "what stands behind has no room");
     }
 
     #[test]

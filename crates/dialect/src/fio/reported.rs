@@ -30,7 +30,8 @@ fn of_job(job: &Job) -> ReportJob {
         options: job.own.clone(),
         description: job.description.clone(),
         group_reporting: report.group,
-        block_sizes: job.sizes.ranges,
+        block_sizes: job.sizes.said.unwrap_or(job.sizes.ranges),
+        sizes_by_order: job.sizes.said.is_some(),
         ioengine: job.engine.name.to_owned(),
         iodepth: job.pace.depth,
         asynchronous: job.engine.is_asynchronous(),
@@ -54,7 +55,7 @@ fn of_job(job: &Job) -> ReportJob {
         thread: job.thread,
         continue_on_error: job.terms.counts_errors,
         excused: job.terms.excused.clone(),
-        bytes_each: job.engine.is_about_files().then_some(job.area.file_size).flatten(),
+        bytes_each: job.area.file_size.filter(|_| job.engine.is_about_files()).map(|(_, most)| most),
         untold_syncs: match (job.sync.fsync, job.sync.end_fsync) {
             (None, _) => UntoldSyncs::All,
             (Some(_), true) => UntoldSyncs::Last,

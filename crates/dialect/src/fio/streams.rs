@@ -86,7 +86,7 @@ fn delay(job: &Job, ground: &Ground) -> Nanos {
 }
 
 /// SplitMix64's finisher: a number from which nothing of the seed is seen.
-fn mixed(seed: u64) -> u64 {
+pub(super) fn mixed(seed: u64) -> u64 {
     let mut z = seed.wrapping_add(0x9E37_79B9_7F4A_7C15);
     z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
@@ -163,8 +163,12 @@ fn blocks(job: &Job, ground: &Ground) -> Result<Blocks, Trouble> {
         let what = "an offset in files that are taken one after the other is not supported";
         return Err(wrong(job, what, "leave file_service_type=sequential out"));
     }
-    let length = ground.territory.length * if joined { files } else { 1 };
-    let region = (Extent::Bytes(Bytes(ground.territory.offset)), Extent::Bytes(Bytes(length)));
+    let length = match (ground.territory.apart, joined) {
+        (true, true) => Extent::Whole,
+        (true, false) => Extent::Each,
+        (false, _) => Extent::Bytes(Bytes(ground.territory.length * if joined { files } else { 1 })),
+    };
+    let region = (Extent::Bytes(Bytes(ground.territory.offset)), length);
     Ok(made(job, ground, region, (pattern(job)?, mix(job)?, sizes(job)?)))
 }
 
@@ -182,7 +186,7 @@ fn made(
         generator: generator(job, ground),
         mix,
         sizes,
-        align: Bytes(job.sizes.align.unwrap_or(0)),
+        align: align(job),
         sync: syncs(job),
         commit: SyncKind::Fdatasync,
         content: content(job),
@@ -191,14 +195,26 @@ fn made(
         queue_options: QueueOptions {
             io_poll: job.engine.poll,
             submit_poll: job.engine.submit_poll,
+            submit_poll_cpu: job.engine.submit_poll_cpu,
             unregistered: false,
             no_wait: job.engine.no_wait,
             huge_pages: job.place.huge_pages,
+            huge_mappings: job.place.huge_mappings,
             no_overlap: job.pace.no_overlap,
             buffer_offset: 0,
             expect: expect(job),
+            lifetime: job.place.lifetime,
         },
         shared: None,
+    }
+}
+
+/// Of what offsets are multiples.
+fn align(job: &Job) -> Bytes {
+    match job.sizes.align {
+        // In order, an I/O begins where the one before it ended, wherever that is.
+        None if job.sizes.unaligned && !job.direction.random => Bytes(1),
+        align => Bytes(align.unwrap_or(0)),
     }
 }
 
@@ -351,6 +367,8 @@ fn sizes(job: &Job) -> Result<Sizes, Trouble> {
         let (least, most) = all[0];
         return Ok(if least == most {
             Sizes::One(Bytes(least))
+        } else if job.sizes.unaligned {
+            Sizes::Any(Bytes(least), Bytes(most))
         } else {
             Sizes::Range(Bytes(least), Bytes(most))
         });
@@ -489,7 +507,7 @@ fn arrival(job: &Job) -> Result<Arrival, Trouble> {
     }
     match (tables.is_empty(), pace.think) {
         (true, None) => Ok(Arrival::Closed { think: None }),
-        (true, Some((wait, spin, every))) => Ok(Arrival::Closed { think: Some(Think { wait, spin, every }) }),
+        (true, think @ Some(_)) => Ok(Arrival::Closed { think }),
         (false, None) => Ok(Arrival::Open(tables)),
         (false, Some(_)) => {
             Err(wrong(job, "a rate and thinktime at once are not supported", "say one of them"))

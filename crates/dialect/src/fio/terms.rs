@@ -202,6 +202,9 @@ fn standing(look: &Look) -> Result<Standing, Trouble> {
         user: user("uid")?,
         group: user("gid")?,
         locked: Bytes(look.bytes("lockmem")?),
+        // Both are known once the machine was asked.
+        memory: None,
+        control_group: None,
     })
 }
 

@@ -3,6 +3,7 @@
 use super::job::Job;
 use super::numbers::Amount;
 use super::place::Trouble;
+use super::streams::mixed;
 
 /// What is known of a file or device before anything is done to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,8 +42,10 @@ pub struct Territory {
     pub files: Vec<FileNeed>,
     /// First byte used in each.
     pub offset: u64,
-    /// Bytes used in each.
+    /// Bytes used in each, of the largest where they differ.
     pub length: u64,
+    /// Each file has a size of its own, and is used to its end.
+    pub apart: bool,
     /// Bytes of I/O of one loop.
     pub io_bytes: u64,
 }
@@ -74,26 +77,28 @@ pub fn territory(job: &Job, clone: u32, facts: &Facts) -> Result<Territory, Trou
     let wrong = |what: String, hint: &str| Trouble::at(&job.at, format!("{}: {what}", job.name), hint);
     if job.engine.is_diskless() {
         let bytes = match (job.area.size, job.area.file_size) {
-            (Some(Amount::Bytes(bytes)), _) | (None, Some(bytes)) => bytes,
+            (Some(Amount::Bytes(bytes)), _) | (None, Some((_, bytes))) => bytes,
             _ if job.engine.is_serial() => 1 << 20,
             _ => return Err(wrong("you need to specify size=".to_owned(), "say size=1g")),
         };
         let io_bytes = io_bytes(job, bytes, bytes, 1);
-        return Ok(Territory { files: Vec::new(), offset: 0, length: bytes, io_bytes });
+        return Ok(Territory { files: Vec::new(), offset: 0, length: bytes, apart: false, io_bytes });
     }
     let paths = paths(job, clone);
     let count = paths.len() as u64;
     let found: Vec<Option<FileFacts>> = paths.iter().map(|path| (facts.look)(path)).collect();
     let smallest = found.iter().map(|facts| facts.map_or(0, |facts| facts.bytes)).min().unwrap_or(0);
     let together: u64 = found.iter().flatten().map(|facts| facts.bytes).sum();
+    let drawn = drawn(job, clone, count, facts.chance);
+    let file_size = drawn.iter().copied().max();
     // What each file is to hold, if that was said.
-    let each = match (job.area.file_size, job.area.size) {
+    let each = match (file_size, job.area.size) {
         (Some(bytes), _) => Some(bytes),
         (None, Some(Amount::Bytes(bytes))) => Some(bytes / count),
         (None, Some(Amount::Percent(percent))) => Some((together as f64 * percent / 100.0) as u64 / count),
         (None, None) => None,
     };
-    let real = match (job.area.file_size, each) {
+    let real = match (file_size, each) {
         (Some(bytes), _) => bytes,
         (None, Some(each)) if smallest == 0 => each,
         _ => smallest,
@@ -107,17 +112,19 @@ pub fn territory(job: &Job, clone: u32, facts: &Facts) -> Result<Territory, Trou
     let offset = offset(job, clone, real);
     let length = length(job, offset, real, each)?;
     let least = least_block(job);
-    if length < least {
-        let what = format!("size too small, must not be less than minimum block size: {length} < {least}");
+    let shortest = drawn.iter().map(|bytes| bytes.saturating_sub(offset)).min().unwrap_or(length);
+    if shortest < least {
+        let what = format!("size too small, must not be less than minimum block size: {shortest} < {least}");
         return Err(wrong(what, "say a larger size= or a smaller bs="));
     }
-    let need = |(path, found): (String, Option<FileFacts>)| FileNeed {
+    let apart = drawn.iter().any(|bytes| *bytes != drawn[0]);
+    let need = |(number, (path, found)): (usize, (String, Option<FileFacts>))| FileNeed {
         path,
-        bytes: offset + length,
+        bytes: drawn.get(number).copied().unwrap_or(offset + length),
         found: found.map(|facts| facts.bytes),
         device: found.is_some_and(|facts| facts.device),
     };
-    let files: Vec<FileNeed> = paths.into_iter().zip(found).map(need).collect();
+    let files: Vec<FileNeed> = paths.into_iter().zip(found).enumerate().map(need).collect();
     if let Some(small) = files.iter().find(|file| file.device && file.found.unwrap_or(0) < file.bytes) {
         let what = format!(
             "{} holds {} bytes, and {} from {offset} are asked for",
@@ -127,11 +134,33 @@ pub fn territory(job: &Job, clone: u32, facts: &Facts) -> Result<Territory, Trou
         );
         return Err(wrong(what, "say a smaller size= or offset="));
     }
-    let total = match job.area.size {
-        Some(Amount::Bytes(bytes)) => bytes.min(length * count),
-        _ => length * count,
+    let all = match apart {
+        true => files.iter().map(|file| file.bytes - offset).fold(0, u64::saturating_add),
+        false => length.saturating_mul(count),
     };
-    Ok(Territory { files, offset, length, io_bytes: io_bytes(job, total, length, count) })
+    let total = match job.area.size {
+        Some(Amount::Bytes(bytes)) => bytes.min(all),
+        _ => all,
+    };
+    // As one file of all their bytes, where they differ: sizes are whole blocks already.
+    let (part, parts) = if apart { (all, 1) } else { (length, count) };
+    Ok(Territory { files, offset, length, apart, io_bytes: io_bytes(job, total, part, parts) })
+}
+
+/// What `filesize=` says of each file: of a range each draws its own, whole blocks of the smallest size.
+fn drawn(job: &Job, clone: u32, count: u64, chance: u64) -> Vec<u64> {
+    let Some((least, most)) = job.area.file_size else { return Vec::new() };
+    if least == most {
+        return vec![least; count as usize];
+    }
+    let seed = if job.direction.repeat { job.direction.seed } else { chance };
+    let seed = mixed(seed ^ u64::from(clone) << 32 ^ 0xF11E);
+    let block = least_block(job).max(1);
+    let one = |number: u64| {
+        let bytes = least + (u128::from(mixed(seed ^ number)) * u128::from(most - least + 1) >> 64) as u64;
+        (bytes / block * block).max(least)
+    };
+    (0..count).map(one).collect()
 }
 
 fn length(job: &Job, offset: u64, real: u64, each: Option<u64>) -> Result<u64, Trouble> {
@@ -237,6 +266,21 @@ mod tests {
         assert_eq!(io, 75 * 4096);
         assert_eq!(told("filesize=512k\nsize=2m\nnrfiles=2", 0).3, m);
         assert_eq!(told("size=1m\nioengine=null", 0), (vec![], 0, m, m));
+    }
+
+    #[test]
+    fn of_a_range_each_file_draws_its_size_in_whole_blocks() {
+        let place = at("filesize=64k-256k\nnrfiles=8\noffset=4k", 0, &NOTHING);
+        let sizes: Vec<u64> = place.files.iter().map(|file| file.bytes).collect();
+        assert!(sizes.iter().all(|bytes| (65_536..=262_144).contains(bytes) && bytes % 4096 == 0));
+        assert!(place.apart && sizes.iter().any(|bytes| *bytes != sizes[0]));
+        assert_eq!(place.length, sizes.iter().max().unwrap() - 4096);
+        assert_eq!(place.io_bytes, sizes.iter().map(|bytes| bytes - 4096).sum::<u64>());
+        assert_eq!(at("filesize=64k-256k\nnrfiles=8\noffset=4k", 0, &NOTHING), place, "from the seed");
+        assert_ne!(at("filesize=64k-256k\nnrfiles=8\noffset=4k", 1, &NOTHING).files, place.files);
+        assert_eq!(at("filesize=64k-256k\nnrfiles=8\nsize=100k", 0, &NOTHING).io_bytes, 102_400);
+        let one = at("filesize=64k-256k", 0, &NOTHING);
+        assert_eq!((one.apart, one.length), (false, one.files[0].bytes));
     }
 
     #[test]

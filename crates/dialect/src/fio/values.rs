@@ -222,7 +222,7 @@ mod tests {
         assert!(refused("atomic", "0").is_ok());
         assert!(refused("continue_on_error", "none").is_ok());
         assert!(refused("lockmem", "0").is_ok());
-        let (what, _) = refused("cgroup", "/x").unwrap_err();
-        assert!(what.starts_with("cgroup is known and not supported here: all jobs are threads"), "{what}");
+        let (what, _) = refused("merge_blktrace_file", "/x").unwrap_err();
+        assert!(what.starts_with("merge_blktrace_file is known and not supported here: replay"), "{what}");
     }
 }

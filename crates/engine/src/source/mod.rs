@@ -181,9 +181,15 @@ fn picked(
     let seed = seed ^ 0x91C4_ED00;
     let by = order::Order::of(by, &numbers.grid(1, 1)?, worker, workers, seed)?;
     let limit = mixed::Limit::over(stop, (grid.size, grid.step), grid.blocks());
+    // Where some are longer than others, each is done as often as the whole.
+    let unequal = parts.iter().any(|part| part.length != parts[0].length);
+    let all = parts.iter().map(|part| part.length).fold(0, u64::saturating_add);
+    let by_bytes = stop.bytes.map(|bytes| bytes.0.div_ceil(all.max(1)).max(1));
+    let passes = stop.passes.or(by_bytes).filter(|_| unequal);
+    let each = Stop { passes, ..Stop::default() };
     let members = (1..).zip(&parts).map(|(number, part)| {
         let own = seed.wrapping_add(number * 0x9E37_79B9);
-        one_space(blocks, part, &Stop::default(), (worker, workers), own, verbs)
+        one_space(blocks, part, &each, (worker, workers), own, verbs)
     });
     let members: Vec<Box<dyn Source>> = members.collect::<Result<_, ExecuteError>>()?;
     Ok(Box::new(picked::Picked::new(members, by, limit, seed ^ u64::from(worker))))

@@ -8,8 +8,10 @@ use rand_xoshiro::rand_core::SeedableRng;
 
 /// A source over the sources of single targets.
 pub(crate) struct Picked {
-    /// One source for each target, without an end.
+    /// One source for each target.
     members: Vec<Box<dyn Source>>,
+    /// Those of targets that differ in size end; the others take their turns.
+    ended: Vec<bool>,
     by: Order,
     random: Xoshiro256Plus,
     limit: Limit,
@@ -20,22 +22,27 @@ pub(crate) struct Picked {
 impl Picked {
     /// `by` says numbers below the count of members.
     pub(crate) fn new(members: Vec<Box<dyn Source>>, by: Order, limit: Limit, seed: u64) -> Self {
-        Picked { members, by, random: Xoshiro256Plus::seed_from_u64(seed), limit, turn: None }
+        let ended = vec![false; members.len()];
+        Picked { members, ended, by, random: Xoshiro256Plus::seed_from_u64(seed), limit, turn: None }
+    }
+
+    /// The next member: the one that is drawn, or the first behind it that has not ended.
+    fn next(&mut self) -> Option<usize> {
+        let count = self.members.len();
+        let drawn = self.by.next(&mut self.random, count as u64, 1) as usize;
+        (0..count).map(|behind| (drawn + behind) % count).find(|member| !self.ended[*member])
     }
 }
 
 impl Source for Picked {
     fn fill(&mut self, now_ns: u64, room: usize, pace: &mut Pace, out: &mut Vec<Operation>) -> Fill {
-        let mut misses = 0;
         let mut left = room;
         while left > 0 {
             if self.limit.reached() {
                 return Fill::Done;
             }
-            let count = self.members.len() as u64;
-            let member = match self.turn.take() {
-                Some(member) => member,
-                None => self.by.next(&mut self.random, count, 1) as usize,
+            let Some(member) = self.turn.take().or_else(|| self.next()) else {
+                return Fill::Done;
             };
             let before = out.len();
             match self.members[member].fill(now_ns, 1, pace, out) {
@@ -48,10 +55,7 @@ impl Source for Picked {
                     return Fill::Blocked;
                 }
                 Fill::Done if out.len() == before => {
-                    misses += 1;
-                    if misses > self.members.len() * 64 {
-                        return Fill::Done;
-                    }
+                    self.ended[member] = true;
                     continue;
                 }
                 _ => {}

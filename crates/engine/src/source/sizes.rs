@@ -14,6 +14,8 @@ pub(crate) enum Lengths {
     One(u32),
     /// Any multiple of `least`, up to so many of it.
     Range { least: u32, multiples: u64 },
+    /// Any number of bytes from `least` on, so many of them.
+    Any { least: u32, count: u64 },
     /// By weight, for each verb its own.
     Split(Vec<(Verb, u32, u64)>),
 }
@@ -30,6 +32,10 @@ impl Lengths {
             Sizes::Range(least, most) if most.0 >= least.0 && least.0.is_multiple_of(step) => {
                 length(most.0)?;
                 Ok(Lengths::Range { least: length(least.0)?, multiples: most.0 / least.0.max(1) })
+            }
+            Sizes::Any(least, most) if most.0 >= least.0 => {
+                length(most.0)?;
+                Ok(Lengths::Any { least: length(least.0)?, count: most.0 - least.0 + 1 })
             }
             Sizes::Split(parts) if !exact || parts.iter().all(|part| part.1.0.is_multiple_of(step)) => {
                 let parts =
@@ -51,6 +57,7 @@ impl Lengths {
         match self {
             Lengths::One(length) => *length,
             Lengths::Range { least, multiples } => least * (1 + below(random.next_u64(), *multiples)) as u32,
+            Lengths::Any { least, count } => least + below(random.next_u64(), *count) as u32,
             Lengths::Split(parts) => {
                 let own = parts.iter().any(|part| part.0 == verb && part.2 > 0);
                 let mine = |part: &&(Verb, u32, u64)| !own || part.0 == verb;

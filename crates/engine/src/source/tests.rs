@@ -278,6 +278,38 @@ fn files_are_picked_in_turn_and_each_keeps_its_own_place() {
 }
 
 #[test]
+fn files_that_differ_in_size_are_each_touched_whole() {
+    let over: Vec<TargetId> = (0..3).map(TargetId).collect();
+    let sizes = vec![8192, 40_960, 4096 * 3];
+    for by in [Pattern::Sequential(Begin::First), Pattern::Uniform { once: false }] {
+        for pattern in [Pattern::Sequential(Begin::First), Pattern::Uniform { once: true }] {
+            let space = Space::Picked { over: over.clone(), by: by.clone() };
+            let geometry = Geometry { space, sizes: sizes.clone(), start: 4096, length: 36_864, align: 512 };
+            let stop = Stop { bytes: Some(Bytes(4096 * 12)), ..Stop::default() };
+            let drawn = draw(&mut *made(&blocks(pattern, Sizes::One(Bytes(4096))), &geometry, &stop), 100);
+            let mut places: Vec<(u16, u64)> = drawn.iter().map(|op| (op.target, op.offset)).collect();
+            places.sort_unstable();
+            let all =
+                (0..3u16).flat_map(|file| (1..sizes[file as usize] / 4096).map(move |b| (file, b * 4096)));
+            assert_eq!(places, all.collect::<Vec<_>>(), "{by:?}");
+        }
+    }
+}
+
+#[test]
+fn lengths_of_any_number_of_bytes_follow_one_another() {
+    let any = Sizes::Any(Bytes(100), Bytes(5000));
+    let blocks = Blocks { align: Bytes(1), ..blocks(Pattern::Sequential(Begin::First), any) };
+    let stop = Stop { bytes: Some(Bytes(1 << 20)), ..Stop::default() };
+    let geometry = Geometry { align: 1, ..whole(4 << 20) };
+    let drawn = draw(&mut *made(&blocks, &geometry, &stop), 10_000);
+    assert!(drawn.windows(2).all(|two| two[0].offset + u64::from(two[0].length) == two[1].offset));
+    assert!(drawn.iter().all(|op| (100..=5000).contains(&op.length)));
+    let odd = drawn.iter().filter(|op| op.length % 4 != 0).count();
+    assert!(drawn.len() > 300 && odd * 2 > drawn.len(), "{odd} of {}", drawn.len());
+}
+
+#[test]
 fn what_a_source_cannot_do_is_refused() {
     let refused =
         |blocks: &Blocks| build(blocks, &whole(1 << 20), &Stop::default(), 0, 1, 3, &verbs(blocks)).is_err();

@@ -23,6 +23,11 @@ impl<C: Calls> Blocking<C> {
     pub(super) fn of(calls: C, clock: Clock, room: usize) -> Self {
         Blocking { calls, clock, done: Vec::with_capacity(room) }
     }
+
+    /// How it is done.
+    pub(super) fn calls(&self) -> &C {
+        &self.calls
+    }
 }
 
 impl<C: Calls> Queue for Blocking<C> {

@@ -88,6 +88,7 @@ impl UringQueue {
         let wanted = Mode {
             io_poll: options.io_poll && may_poll(&targets, &arena, clock, wishes, &mut notes),
             submit_poll: options.submit_poll,
+            submit_poll_cpu: options.submit_poll_cpu,
             tasks: if options.submit_poll { Tasks::Interrupting } else { Tasks::Deferred },
         };
         let (ring, mode) = climb(wanted, entries, &mut notes)?;
@@ -331,7 +332,7 @@ fn may_poll(
 }
 
 fn polled_read(targets: &Arc<[OpenTarget]>, stride: u32, clock: Clock) -> io::Result<()> {
-    let mode = Mode { io_poll: true, submit_poll: false, tasks: Tasks::Interrupting };
+    let mode = Mode { io_poll: true, submit_poll: false, submit_poll_cpu: None, tasks: Tasks::Interrupting };
     let ring = mode.build(2, 4)?;
     let length = stride.min(4096);
     let arena = Arena::new(1, length as usize)?;

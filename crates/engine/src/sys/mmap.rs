@@ -87,6 +87,21 @@ fn reachable(target: &OpenTarget, mapping: &Mapping, operation: &Operation) -> R
     Ok(size.saturating_sub(operation.offset).min(u64::from(operation.length)) as usize)
 }
 
+impl MmapQueue {
+    /// Asks for transparent huge pages under every mapping.
+    pub fn ask_for_huge_pages(&self) -> io::Result<()> {
+        let used = self.calls().mappings.iter().filter(|mapping| mapping.length > 0);
+        used.map(|mapping| {
+            // SAFETY: the range is exactly a mapping of ours; the advice changes neither its bytes nor its rights.
+            match unsafe { libc::madvise(mapping.base.cast(), mapping.length, libc::MADV_HUGEPAGE) } {
+                0 => Ok(()),
+                _ => Err(io::Error::last_os_error()),
+            }
+        })
+        .collect()
+    }
+}
+
 impl MmapCalls {
     /// Makes a range durable; 0 or a negated errno.
     fn durable(&self, index: usize, kind: SyncKind, offset: u64, length: usize) -> i32 {

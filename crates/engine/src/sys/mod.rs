@@ -4,6 +4,7 @@ pub mod arena;
 pub mod blocking;
 pub mod io_uring;
 pub mod libaio;
+pub mod lifetime;
 pub mod mmap;
 pub mod pool;
 pub mod psync;

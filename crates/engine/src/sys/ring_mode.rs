@@ -13,6 +13,8 @@ pub struct Mode {
     pub io_poll: bool,
     /// SQPOLL, which excludes DEFER_TASKRUN.
     pub submit_poll: bool,
+    /// The CPU of the submitting thread; none: any.
+    pub submit_poll_cpu: Option<u32>,
     /// Where completions' task work runs.
     pub tasks: Tasks,
 }
@@ -38,6 +40,9 @@ impl Mode {
         }
         if self.submit_poll {
             builder.setup_sqpoll(SUBMIT_POLL_IDLE_MS);
+            if let Some(cpu) = self.submit_poll_cpu {
+                builder.setup_sqpoll_cpu(cpu);
+            }
         }
         match self.tasks {
             Tasks::Deferred => builder.setup_single_issuer().setup_defer_taskrun(),
@@ -57,6 +62,10 @@ impl Mode {
             Mode { tasks: Tasks::Cooperative, .. } => Some((
                 Mode { tasks: Tasks::Interrupting, ..self },
                 "io_uring without COOP_TASKRUN: this kernel does not know it (Linux 5.19 does)",
+            )),
+            Mode { submit_poll: true, submit_poll_cpu: Some(_), .. } => Some((
+                Mode { submit_poll_cpu: None, ..self },
+                "io_uring's submitting kernel thread on any CPU: the kernel refused the one that was named",
             )),
             Mode { submit_poll: true, .. } => Some((
                 Mode { submit_poll: false, tasks: Tasks::Deferred, ..self },

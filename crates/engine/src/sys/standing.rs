@@ -1,5 +1,6 @@
-//! A thread's I/O priority, and memory that is locked.
+//! A thread's I/O priority, where its memory comes from, and memory that is locked.
 
+use fathom_spec::{MemoryMode, MemoryPolicy};
 use rustix::io::Errno;
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 use std::ffi::c_void;
@@ -22,6 +23,44 @@ pub fn io_priority() -> Result<(u8, u8), Errno> {
     // SAFETY: ioprio_get takes two numbers and no pointer.
     let answer = unsafe { libc::syscall(libc::SYS_ioprio_get, WHO_PROCESS, 0 as libc::c_long) };
     if answer < 0 { Err(last_error()) } else { Ok(((answer >> CLASS_SHIFT) as u8, (answer & 7) as u8)) }
+}
+
+/// Bits of a word of the kernel's.
+const WORD_BITS: usize = libc::c_ulong::BITS as usize;
+
+/// Says where memory comes from that the calling thread touches first.
+pub fn set_memory_policy(policy: &MemoryPolicy) -> Result<(), Errno> {
+    let mode = match policy.mode {
+        MemoryMode::Default => libc::MPOL_DEFAULT,
+        MemoryMode::Prefer => libc::MPOL_PREFERRED,
+        MemoryMode::Bind => libc::MPOL_BIND,
+        MemoryMode::Interleave => libc::MPOL_INTERLEAVE,
+        MemoryMode::Local => libc::MPOL_LOCAL,
+    };
+    let most = policy.nodes.iter().max().map_or(0, |most| *most as usize + 1);
+    let mut mask: Vec<libc::c_ulong> = vec![0; most.div_ceil(WORD_BITS)];
+    for node in &policy.nodes {
+        mask[*node as usize / WORD_BITS] |= 1 << (*node as usize % WORD_BITS);
+    }
+    // The kernel reads one bit less than it is told of.
+    let (pointer, bits) = match mask.is_empty() {
+        true => (std::ptr::null(), 0),
+        false => (mask.as_ptr(), mask.len() * WORD_BITS + 1),
+    };
+    // SAFETY: set_mempolicy reads the mask's words, which live through the call, and nothing where it is told of none.
+    let answer = unsafe { libc::syscall(libc::SYS_set_mempolicy, libc::c_long::from(mode), pointer, bits) };
+    if answer == 0 { Ok(()) } else { Err(last_error()) }
+}
+
+/// The mode of the calling thread's policy, the kernel's number.
+#[cfg(test)]
+pub fn memory_mode() -> Result<i32, Errno> {
+    let mut mode: libc::c_int = 0;
+    let none = std::ptr::null::<libc::c_ulong>();
+    // SAFETY: get_mempolicy writes an int through the first pointer, which lives through the call; the rest is nothing.
+    let answer =
+        unsafe { libc::syscall(libc::SYS_get_mempolicy, &raw mut mode, none, 0usize, 0usize, 0usize) };
+    if answer == 0 { Ok(mode) } else { Err(last_error()) }
 }
 
 fn last_error() -> Errno {
@@ -76,6 +115,21 @@ mod tests {
             Ok::<_, Errno>((idle, io_priority()?))
         });
         assert_eq!(seen.join().unwrap(), Ok(((3, 0), (2, 6))));
+    }
+
+    #[test]
+    fn a_thread_takes_its_memory_where_it_was_told_to() {
+        let of = |mode, nodes: &[u32]| {
+            let policy = MemoryPolicy { mode, nodes: nodes.to_vec() };
+            let asked = move || set_memory_policy(&policy).and_then(|()| memory_mode());
+            std::thread::spawn(asked).join().unwrap()
+        };
+        assert_eq!(of(MemoryMode::Bind, &[0]), Ok(libc::MPOL_BIND));
+        assert_eq!(of(MemoryMode::Prefer, &[0]), Ok(libc::MPOL_PREFERRED));
+        assert_eq!(of(MemoryMode::Interleave, &[0]), Ok(libc::MPOL_INTERLEAVE));
+        assert_eq!(of(MemoryMode::Default, &[]), Ok(libc::MPOL_DEFAULT));
+        assert_eq!(of(MemoryMode::Bind, &[]), Err(Errno::INVAL));
+        assert!(of(MemoryMode::Bind, &[1000]).is_err(), "no system has so many nodes");
     }
 
     #[test]

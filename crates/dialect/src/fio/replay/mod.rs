@@ -135,7 +135,7 @@ impl Recorded {
             }
             files.push(FileNeed { path: path.clone(), bytes, found: held, device });
         }
-        Ok(Territory { files, offset: 0, length, io_bytes: 0 })
+        Ok(Territory { files, offset: 0, length, apart: false, io_bytes: 0 })
     }
 
     /// The recording in the engine's form; all files in one where nothing is done to them.

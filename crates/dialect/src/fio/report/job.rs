@@ -27,6 +27,8 @@ pub struct ReportJob {
     pub rw: String,
     /// Smallest and largest block of reads, writes and trims, bytes.
     pub block_sizes: [(u64, u64); 3],
+    /// `bs_is_seq_rand=1`: the first is that of sequential operations, the second that of random ones.
+    pub sizes_by_order: bool,
     /// `ioengine=` as typed.
     pub ioengine: String,
     /// `iodepth=`.
@@ -159,6 +161,7 @@ impl ReportJob {
             description: None,
             rw: rw.into(),
             block_sizes: [(4096, 4096); 3],
+            sizes_by_order: false,
             ioengine: "psync".to_owned(),
             iodepth: 1,
             asynchronous: false,

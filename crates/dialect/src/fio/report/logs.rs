@@ -5,10 +5,9 @@
 //! counted in two stretches, and a stretch in which nothing was done says so in the bandwidth and IOPS logs. A log belongs
 //! to one job; clones that are one stream have one log, their sum.
 
-use super::buckets::{self, BUCKETS};
 use super::job::ReportJob;
 use super::tally::{direction_of, windows};
-use fathom_record::{Counts, Interval, Latency, Run};
+use fathom_record::{Counts, Interval, Run};
 use std::io::{self, Write};
 
 /// What a log is of.
@@ -29,6 +28,11 @@ pub enum LogSource {
 }
 
 impl LogSource {
+    /// Are its values latencies?
+    pub fn is_of_latencies(self) -> bool {
+        matches!(self, LogSource::Latency | LogSource::Completion | LogSource::Submission)
+    }
+
     fn suffix(self) -> &'static str {
         match self {
             LogSource::Bandwidth => "bw",
@@ -56,7 +60,7 @@ pub struct LogOptions {
     pub offset: bool,
     /// `log_prio=1`: the priority in full, not only whether it is a high one.
     pub priority: bool,
-    /// Added to the times, ms (`log_unix_epoch=1`: the run's start since 1970).
+    /// Added to the times, ms (`log_unix_epoch=1`: the job's start since 1970).
     pub epoch_ms: u64,
 }
 
@@ -77,6 +81,16 @@ pub struct LogEntry {
     pub priority: u32,
 }
 
+/// The class of an I/O priority stands above these bits.
+const CLASS_SHIFT: u32 = 13;
+/// The real-time class.
+const REAL_TIME: u32 = 1;
+
+/// A priority as the kernel and fio's logs have it: the class above the level; 0: none was asked for.
+pub fn priority(class_and_level: Option<(u8, u8)>) -> u32 {
+    class_and_level.map_or(0, |(class, level)| u32::from(class) << CLASS_SHIFT | u32::from(level))
+}
+
 /// Writes one entry.
 pub fn write_entry(entry: &LogEntry, options: LogOptions, out: &mut impl Write) -> io::Result<()> {
     let LogEntry { time_ms, value, direction, block_size, offset, priority } = entry;
@@ -86,7 +100,7 @@ pub fn write_entry(entry: &LogEntry, options: LogOptions, out: &mut impl Write) 
     }
     match options.priority {
         true => writeln!(out, "0x{priority:04x}"),
-        false => writeln!(out, "{}", u32::from(*priority > 0)),
+        false => writeln!(out, "{}", u32::from(priority >> CLASS_SHIFT == REAL_TIME)),
     }
 }
 
@@ -94,7 +108,7 @@ pub fn write_entry(entry: &LogEntry, options: LogOptions, out: &mut impl Write) 
 /// submission is told for each interval of the run, and only where the run tells it apart.
 pub fn averages(run: &Run, job: &ReportJob, source: LogSource, average_ms: u64) -> Vec<LogEntry> {
     if source == LogSource::Submission {
-        return by_interval(run, job, source, |latency| latency.mean_ns().unwrap_or(0.0) as u64);
+        return submissions(run, job);
     }
     let slot_ns = run.plan.slot.0.max(1);
     let length_ns = (average_ms * 1_000_000).div_ceil(slot_ns).max(1) * slot_ns;
@@ -132,17 +146,7 @@ pub fn averages(run: &Run, job: &ReportJob, source: LogSource, average_ms: u64) 
     entries
 }
 
-/// The largest latency of each interval of the run instead of the average (`log_max_value=1`).
-pub fn maxima(run: &Run, job: &ReportJob, source: LogSource) -> Vec<LogEntry> {
-    by_interval(run, job, source, |latency| latency.max_ns)
-}
-
-fn by_interval(
-    run: &Run,
-    job: &ReportJob,
-    source: LogSource,
-    value: impl Fn(&Latency) -> u64,
-) -> Vec<LogEntry> {
+fn submissions(run: &Run, job: &ReportJob) -> Vec<LogEntry> {
     let intervals: Vec<&Interval> =
         run.intervals.iter().filter(|interval| job.streams.contains(&interval.stream)).collect();
     let began_ns = intervals.first().map_or(0, |first| first.start_ns);
@@ -150,14 +154,9 @@ fn by_interval(
     for interval in intervals {
         let time_ms = (interval.start_ns + interval.length_ns - began_ns).div_ceil(1_000_000);
         for (verb, cell) in &interval.cells {
-            let latency = match source {
-                LogSource::Submission => &cell.submit,
-                LogSource::Latency | LogSource::Completion => &cell.service,
-                LogSource::Bandwidth | LogSource::Iops | LogSource::Histogram => &None,
-            };
-            let Some(latency) = latency.as_ref().filter(|latency| latency.count > 0) else { continue };
+            let Some(latency) = cell.submit.as_ref().filter(|latency| latency.count > 0) else { continue };
             let Some(direction) = direction_of(*verb) else { continue };
-            let (value, direction) = (value(latency), direction as u32);
+            let (value, direction) = (latency.mean_ns().unwrap_or(0.0) as u64, direction as u32);
             entries.push(LogEntry { time_ms, value, direction, ..LogEntry::default() });
         }
     }
@@ -172,37 +171,4 @@ fn value_of(counts: &Counts, source: LogSource, length_ms: u64) -> Option<u64> {
         LogSource::Latency | LogSource::Completion => mean(),
         LogSource::Submission | LogSource::Histogram => None,
     }
-}
-
-/// Writes a histogram log: for each interval of the run and each direction a row of time, direction, block size and the
-/// counts of the 1856 buckets, 2^`coarseness` of them added up in a column. The run's intervals are to be as long as
-/// `log_hist_msec`. What lies above the last bucket counts in it.
-pub fn write_histograms(
-    run: &Run,
-    job: &ReportJob,
-    coarseness: u32,
-    options: LogOptions,
-    out: &mut impl Write,
-) -> io::Result<()> {
-    let streams: Vec<&Interval> = run.intervals.iter().filter(|i| job.streams.contains(&i.stream)).collect();
-    let began_ns = streams.first().map_or(0, |first| first.start_ns);
-    let together = 1usize << coarseness.min(6);
-    for interval in streams {
-        let time_ms = (interval.start_ns + interval.length_ns - began_ns) / 1_000_000 + options.epoch_ms;
-        for (verb, cell) in &interval.cells {
-            let (Some(direction), Some(latency)) = (direction_of(*verb), &cell.service) else { continue };
-            if latency.count == 0 {
-                continue;
-            }
-            let mut columns = vec![0u64; BUCKETS / together];
-            for (bucket, count) in buckets::filled(latency) {
-                columns[bucket.min(BUCKETS - 1) / together] += count;
-            }
-            let size = job.block_sizes[direction].1;
-            write!(out, "{time_ms}, {direction}, {size}")?;
-            columns.iter().try_for_each(|count| write!(out, ", {count}"))?;
-            writeln!(out)?;
-        }
-    }
-    Ok(())
 }

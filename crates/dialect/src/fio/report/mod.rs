@@ -12,8 +12,9 @@
 //! | [`json`] | the keys of `json` and `json+` |
 //! | [`terse`] | one line of fields, versions 2 to 5 |
 //! | [`mod@disks`] | the disks' own counters |
-//! | [`logs`] | bandwidth, IOPS, latency and histogram logs |
+//! | [`logs`] | bandwidth, IOPS and latency logs |
 //! | [`operations`] | the same without averages, an entry for each I/O |
+//! | [`stretches`] | histograms and largest values, a row for each stretch of time |
 //! | [`so_far`] | a run that is not over yet, for `--status-interval` and SIGUSR1 |
 //! | [`live`] | the line that is shown while a job runs |
 //! | [`extras`] | what fathom knows beside it: intervals of confidence, the verdict |
@@ -29,6 +30,7 @@ pub mod normal;
 pub mod number;
 pub mod operations;
 pub mod so_far;
+pub mod stretches;
 pub mod tally;
 pub mod terse;
 pub mod tree;

@@ -44,7 +44,10 @@ fn opening_line(job: &ReportJob, out: &mut impl Write) -> io::Result<()> {
         .map(|((least, most), name)| format!("({name}) {}-{}", bytes(*least), bytes(*most)))
         .collect();
     let ReportJob { name, group, rw, ioengine, iodepth, .. } = job;
-    let sizes = sizes.join(", ");
+    let sizes = match job.sizes_by_order {
+        true => format!("{}, bs_is_seq_rand", sizes[..2].join(", ")),
+        false => sizes.join(", "),
+    };
     writeln!(out, "{name}: (g={}): rw={rw}, bs={sizes}, ioengine={ioengine}, iodepth={iodepth}", group.0)
 }
 

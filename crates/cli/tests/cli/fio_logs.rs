@@ -1,0 +1,111 @@
+//! fio's logs that are made of stretches of time: histograms, largest latencies, and the columns of all of them.
+
+use crate::fio::{fio, peer};
+use crate::place::{Place, alone};
+
+fn text(place: &Place, name: &str) -> String {
+    std::fs::read_to_string(place.path().join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+/// Rows as figures.
+fn rows(log: &str) -> Vec<Vec<u64>> {
+    let figure = |one: &str| one.trim().parse().unwrap_or_else(|_| panic!("{one:?} is no figure"));
+    log.lines().map(|row| row.split(',').map(figure).collect()).collect()
+}
+
+#[test]
+fn a_histogram_log_has_fios_columns_and_every_io() {
+    let _quiet = alone();
+    for (coarseness, words) in [
+        (0, "--rw=randread --bs=8k --rate_iops=1000"),
+        (3, "--rw=randrw --ioengine=libaio --iodepth=4 --rate_iops=1000"),
+        (6, "--rw=randread --rate_iops=1000"),
+    ] {
+        let (ours, theirs) = (Place::new(), Place::new());
+        let words = format!(
+            "--name=a --size=1m --runtime=1 --time_based --write_hist_log=h --log_hist_msec=200 \
+             --log_hist_coarseness={coarseness} --output-format=json {words}"
+        );
+        let said = fio(&ours, &words).ends(0);
+        let own = rows(&text(&ours, "h_clat_hist.1.log"));
+        for (direction, verb) in [(0, "read"), (1, "write")] {
+            let counted: u64 = own.iter().filter(|row| row[1] == direction).flat_map(|row| &row[3..]).sum();
+            assert_eq!(said.json()["jobs"][0][verb]["total_ios"], counted, "{words}");
+        }
+        assert!(own.windows(2).all(|pair| pair[0][0] <= pair[1][0]), "in the order of time");
+        assert!(own.len() >= 5, "a row for each 200 ms of a second: {}", own.len());
+        if peer(&theirs, &words, 0).is_none() {
+            return;
+        }
+        let other = rows(&text(&theirs, "h_clat_hist.1.log"));
+        assert!(other.iter().all(|row| row.len() == own[0].len() && row[2] == own[0][2]), "{words}");
+        assert!(own.iter().all(|row| row.len() == own[0].len()), "{words}");
+    }
+}
+
+#[test]
+fn a_histogram_log_without_a_length_is_an_empty_file() {
+    let (place, _quiet) = (Place::new(), alone());
+    fio(&place, "--name=a --size=64k --write_hist_log").ends(0);
+    assert_eq!(text(&place, "a_clat_hist.1.log"), "");
+}
+
+#[test]
+fn the_largest_latency_of_each_stretch_is_logged_where_that_is_asked_for() {
+    let (place, _quiet) = (Place::new(), alone());
+    let words = "--name=a --size=1m --rw=randread --runtime=1 --time_based --rate_iops=2000 --write_lat_log=x \
+                 --write_bw_log=x --log_avg_msec=250 --log_max_value=1 --output-format=json";
+    let said = fio(&place, words).ends(0);
+    let largest = rows(&text(&place, "x_lat.1.log")).iter().map(|row| row[1]).max();
+    assert_eq!(said.json()["jobs"][0]["read"]["lat_ns"]["max"].as_u64(), largest);
+    assert!((4..=5).contains(&rows(&text(&place, "x_clat.1.log")).len()));
+    assert!(rows(&text(&place, "x_bw.1.log")).len() >= 4, "bandwidth stays what it was");
+}
+
+#[test]
+fn times_count_from_the_beginning_of_the_clock_that_is_named() {
+    let (place, _quiet) = (Place::new(), alone());
+    let first = |words: &str| {
+        let common = "--name=a --size=64k --write_iops_log=x --log_compression=64k --log_compression_cpus=0";
+        fio(&place, &format!("{common} {words}")).ends(0);
+        rows(&text(&place, "x_iops.1.log"))[0][0]
+    };
+    let up_ms = || {
+        let text = std::fs::read_to_string("/proc/uptime").expect("the kernel tells how long it runs");
+        (text.split(' ').next().and_then(|one| one.parse::<f64>().ok()).expect("seconds") * 1000.0) as u64
+    };
+    let before_ms = up_ms();
+    let seen_ms = first("--log_alternate_epoch=1 --log_alternate_epoch_clock_id=7");
+    assert!((before_ms..=up_ms()).contains(&(seen_ms + 10)) || seen_ms.abs_diff(before_ms) < 5000);
+    let unix = first("--log_alternate_epoch=1");
+    assert!(unix.abs_diff(first("--log_unix_epoch=1")) < 60_000 && unix > 1_600_000_000_000);
+    assert!(first("") < 10_000);
+    fio(&place, "--name=a --size=64k --log_alternate_epoch=1 --log_alternate_epoch_clock_id=2")
+        .refuses(1, &["no clock that tells the time has the number 2"]);
+}
+
+#[test]
+fn priorities_stand_in_logs_as_fio_writes_them() {
+    let _quiet = alone();
+    for words in
+        ["--prioclass=2 --prio=4 --log_prio=1", "--prio=7", "--prioclass=3 --log_prio=1", "--log_prio=1"]
+    {
+        for average in ["", " --log_avg_msec=10"] {
+            let (ours, theirs) = (Place::new(), Place::new());
+            let words = format!("--name=a --size=64k --write_iops_log=x {words}{average}");
+            let last = |place: &Place| -> Option<String> {
+                Some(text(place, "x_iops.1.log").lines().next()?.rsplit(", ").next()?.to_owned())
+            };
+            fio(&ours, &words).ends(0);
+            if peer(&theirs, &words, 0).is_none() {
+                return;
+            }
+            // Of a job that is shorter than a stretch fio may write nothing.
+            assert!(
+                last(&theirs).is_none_or(|theirs| Some(theirs) == last(&ours)),
+                "{words}: {:?}",
+                last(&theirs)
+            );
+        }
+    }
+}
