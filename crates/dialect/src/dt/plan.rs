@@ -238,6 +238,7 @@ fn verify(options: &Options, only: bool) -> Option<Verify> {
         then_read_pass: false,
         only,
         fatal: options.errors == 1,
+        discards: None,
     })
 }
 

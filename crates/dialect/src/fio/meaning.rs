@@ -2,6 +2,7 @@
 
 use super::assemble::Typed;
 use super::engines::engine;
+use super::finer;
 use super::job::*;
 use super::numbers;
 use super::pattern;
@@ -331,7 +332,7 @@ fn data(look: &Look, direction: &Direction) -> Result<Data, Trouble> {
         return Err(look.wrong("dedupe_mode", "blocks repeat the one before", "say repeat"));
     }
     let verify = Some(look.word("verify", "0").0).filter(|word| *word != "0");
-    if verify.is_some() && direction.verbs.contains(&Verb::Trim) {
+    if verify.is_some() && direction.verbs == [Verb::Trim] {
         return Err(look.wrong("verify", "what is discarded cannot be checked", "leave verify out"));
     }
     let (verify_pattern, verify_places) = match look.text("verify_pattern") {
@@ -366,8 +367,20 @@ fn data(look: &Look, direction: &Direction) -> Result<Data, Trouble> {
         dumps: look.switch("verify_dump", false),
         backlog: backlog
             .map(|every| (every, look.count("verify_backlog_batch").filter(|b| *b > 0).unwrap_or(every))),
-        checkers: look.small("verify_async", 0)?,
+        checkers: checkers(look)?,
+        checker_cpus: cpus(look, "verify_async_cpus")?.unwrap_or_default(),
+        discards: finer::discards(look)?,
+        saves_state: look.switch("verify_state_save", true),
+        loads_state: look.switch("verify_state_load", false),
     })
+}
+
+/// Threads that check, each with a buffer or two.
+fn checkers(look: &Look) -> Result<u32, Trouble> {
+    match look.small("verify_async", 0)? {
+        many if many > 1024 => Err(look.wrong("verify_async", "more than 1024 threads", "say fewer")),
+        threads => Ok(threads),
+    }
 }
 
 fn syncing(look: &Look) -> Result<Syncing, Trouble> {
@@ -408,19 +421,20 @@ fn conditions(look: &Look) -> Result<Conditions, Trouble> {
         return Err(look.wrong("mem", "buffers are main memory", "say malloc or leave it out"));
     }
     let mask = look.count("cpumask").map(|mask| (0..64).filter(|cpu| mask >> cpu & 1 == 1).collect());
-    let list = match look.text("cpus_allowed") {
-        None => mask,
-        Some(text) => Some(cpu_list(text).ok_or_else(|| {
-            look.wrong("cpus_allowed", &format!("{text:?} is no list of CPUs"), "say cpus_allowed=0-3,6")
-        })?),
-    };
     Ok(Conditions {
-        cpus: list,
+        cpus: cpus(look, "cpus_allowed")?.or(mask),
         split: look.word("cpus_allowed_policy", "shared").0 == "split",
         huge_pages: matches!(memory, "shmhuge" | "mmaphuge"),
         scheduler: look.text("ioscheduler").map(str::to_owned),
         invalidate: look.switch("invalidate", true) && !look.switch("pre_read", false),
     })
+}
+
+/// The CPUs that an option names.
+fn cpus(look: &Look, name: &str) -> Result<Option<Vec<u32>>, Trouble> {
+    let Some(text) = look.text(name) else { return Ok(None) };
+    let wrong = || look.wrong(name, &format!("{text:?} is no list of CPUs"), &format!("say {name}=0-3,6"));
+    cpu_list(text).map(Some).ok_or_else(wrong)
 }
 
 /// `0-3,6`.

@@ -9,9 +9,11 @@
 //! | [`commandline`] | general options, jobs made of words |
 //! | [`mod@assemble`] | defaults handed down, names looked up |
 //! | [`job`], [`meaning`], [`engines`], [`pattern`], [`terms`] | what a job means |
+//! | `finer` | what a job says of single I/Os and of what is checked |
 //! | [`territory`], [`streams`], [`plan`](mod@plan) | where it works, what it does, and the plan of all jobs |
 //! | [`replay`] | recordings that are done again, and their writing |
 //! | [`reported`](mod@reported) | what a report must know of each clone |
+//! | [`state`] | how far a job got that writes what can be verified |
 //! | [`steady`] | whether a job is steady |
 //! | [`report`] | what fio prints, and its log files |
 //! | [`import`] | reads fio's JSON into a record |
@@ -23,6 +25,7 @@ pub mod commandline;
 pub mod doc;
 pub mod engines;
 pub mod expression;
+mod finer;
 pub mod help;
 pub mod import;
 pub mod job;
@@ -36,6 +39,7 @@ pub mod plan;
 pub mod replay;
 pub mod report;
 pub mod reported;
+pub mod state;
 pub mod steady;
 pub mod streams;
 pub mod terms;

@@ -124,6 +124,7 @@ fn work(job: &Job, ground: &Ground) -> Result<Work, Trouble> {
         directories: 0,
         shuffled: false,
         entry: if job.engine.is_about_directories() { Entry::Directory } else { Entry::File },
+        look: job.engine.stat_call,
         first: ground.clone,
     }))
 }
@@ -197,7 +198,11 @@ fn made(
             no_overlap: job.pace.no_overlap,
             buffer_offset: 0,
             expect: expect(job),
+            hand_over_every: job.engine.hand_over_every,
+            io_poll_percent: job.engine.poll_percent,
         },
+        priorities: job.engine.priorities.clone(),
+        checker_cpus: job.data.checker_cpus.clone(),
         shared: None,
     }
 }
@@ -436,6 +441,7 @@ fn verify(job: &Job) -> Option<Verify> {
         then_read_pass: data.do_verify && job.direction.verbs.contains(&Verb::Write),
         only: data.verify_only,
         fatal: data.fatal,
+        discards: data.discards,
     })
 }
 

@@ -79,7 +79,14 @@ fn blocks(options: &Options, mode: Mode, seed: u32) -> Blocks {
         between: false,
     };
     let wants_syncs = mode.writes() && options.fsync_freq > 0;
-    let verify = Verify { backlog: None, checkers: 0, then_read_pass: false, only: false, fatal: true };
+    let verify = Verify {
+        backlog: None,
+        checkers: 0,
+        then_read_pass: false,
+        only: false,
+        fatal: true,
+        discards: None,
+    };
     Blocks {
         region: (Extent::Bytes(Bytes(0)), Extent::Bytes(Bytes(options.total_size()))),
         pattern: match mode.is_random() {
