@@ -540,8 +540,7 @@ mod tests {
         let last = vec![(0, written[99]), (0, written[97])];
         let progress = crate::progress::Progress { worker: 0, writes: 100, depth: 4, last };
         let known = Some(Known::new(&progress));
-        let mut wanted = written[..100].to_vec();
-        wanted.retain(|offset| *offset != written[98] && *offset != written[96]);
+        let wanted = [&written[..96], &[written[97], written[99]]].concat();
         assert_eq!(checked(Checking::new(source(), 0, true, known)), wanted);
         assert_eq!(checked(Checking::new(source(), 0, true, None)).len(), all.len());
     }
