@@ -8,6 +8,7 @@ mod line;
 mod logged;
 mod scheduler;
 mod shown;
+mod state;
 mod warden;
 
 use crate::Context;
@@ -32,7 +33,8 @@ pub fn run(words: &[String], context: &Context, engine: &mut Engine) -> u8 {
     match asked::read(words) {
         Ok(Asked::Answered(status)) => status,
         Ok(Asked::Jobs { general, jobs, global }) => {
-            let mut session = Session { general, jobs, global, began: fathom_drive::Clock::start() };
+            let began = fathom_drive::Clock::start();
+            let mut session = Session { general, jobs, global, began, known: Vec::new() };
             match session.run(context, engine) {
                 Ok(status) => status,
                 Err(error) if crate::broken_pipe(&error) => 0,
@@ -60,6 +62,8 @@ struct Session {
     jobs: Vec<Job>,
     global: Option<Vec<(String, String)>>,
     began: fathom_drive::Clock,
+    /// How far earlier runs got, where jobs go by that.
+    known: Vec<(fathom_spec::StreamId, fathom_engine::Progress)>,
 }
 
 impl Session {
@@ -71,7 +75,10 @@ impl Session {
             })?),
         };
         let (roots, interrupt, asked) = (Roots::default(), Interrupt::watch(), Signalled::usr1());
-        let facts = fio::Facts { look: &ground::look, chance: self.began_at() };
+        let states = state::load(&self.jobs, &self.general)?;
+        let seed = states.iter().find_map(|(_, state)| state.seed);
+        let chance = seed.unwrap_or_else(|| self.began_at());
+        let facts = fio::Facts { look: &ground::look, chance };
         let mut planned =
             fio::plan(&self.jobs, &facts).map_err(|trouble| anyhow::anyhow!("{}", trouble.render()))?;
         // What is told so far is as old as the last interval.
@@ -93,6 +100,7 @@ impl Session {
         {
             bail!("{note}\nhint: --warnings-fatal makes this an error");
         }
+        self.known = state::known(&self.jobs, &planned, &states)?;
         ground::permit(&planned, engine);
         engine.commands = self.general.allow_exec;
         let mut laid_out = Vec::new();
@@ -119,6 +127,7 @@ impl Session {
                 return Err(error);
             }
         };
+        state::save(&self.jobs, &planned, &self.general, &engine.progresses, chance);
         kept.conclude(run, interrupt.raised());
         let status = self.tell(&planned, &reports, &kept, &mut out)?;
         removed?;
@@ -140,6 +149,8 @@ impl Session {
     ) -> Result<Run> {
         engine.sinks = logged::open(&self.jobs, planned)?;
         engine.recordings.clone_from(&planned.recordings);
+        engine.known.clone_from(&self.known);
+        engine.progresses = fathom_engine::Progresses::asked();
         let General { eta, eta_interval, eta_newline, status_interval, .. } = &*self.general;
         let drawn = match eta {
             fio::Eta::Always => true,

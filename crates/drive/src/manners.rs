@@ -33,16 +33,18 @@ pub struct Manners {
     pub last: Vec<Operation>,
     /// Where a line for each operation goes.
     pub log: Option<LogPen>,
+    /// Buffers beyond the depth, for what has come back and is being checked by others ([`crate::Checked::Later`]).
+    pub spare: usize,
 }
 
 impl Manners {
     /// Is there nothing that only a mannered worker does?
     pub fn is_plain(&self) -> bool {
         let Manners { think, low, hold, flow, timed_submits, last, log, .. } = self;
-        let Manners { latency_most_ns, reap_most, fatal: _, failures: _, .. } = self;
+        let Manners { latency_most_ns, reap_most, spare, fatal: _, failures: _, .. } = self;
         let waits = think.is_some() || low.is_some() || hold.is_some() || flow.is_some();
         let takes = latency_most_ns.is_some() || reap_most.is_some();
-        !waits && !takes && !timed_submits && last.is_empty() && log.is_none()
+        !waits && !takes && !timed_submits && last.is_empty() && log.is_none() && *spare == 0
     }
 }
 

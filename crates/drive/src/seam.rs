@@ -132,6 +132,7 @@ pub enum Checked {
     Good,
     /// Not as it should be.
     Bad(Box<Happening>),
-    /// Somebody else checks; the tag comes back later through [`Content::returned`].
+    /// Somebody else checks; the tag comes back later through [`Content::returned`]. Only where
+    /// [`crate::Manners::spare`] says so: a plain worker does not ask for it.
     Later,
 }

@@ -49,17 +49,17 @@ impl Steering {
 
 /// What a worker is built from.
 pub struct Parts<'a, Q: Queue> {
+    /// What bytes they carry. It goes before the queue, whose buffers it may still look at.
+    pub content: Option<Box<dyn Content>>,
     /// How operations are done.
     pub queue: Q,
     /// Which come next.
     pub source: Box<dyn Source>,
     /// When they may start.
     pub pace: Pace,
-    /// What bytes they carry.
-    pub content: Option<Box<dyn Content>>,
     /// What is kept.
     pub recorder: Recorder,
-    /// The most that may ever be outstanding.
+    /// The most that may ever be outstanding, with what is being checked.
     pub depth: usize,
     /// The fewest and the most in one submission; between them the worker follows the device.
     pub batch: (usize, usize),
@@ -89,6 +89,8 @@ pub struct Worker<'a, Q: Queue, const MANNERED: bool = false> {
     found: Vec<Happening>,
     wants: bool,
     depth: usize,
+    /// Operations that have come back and are being checked by others.
+    away: usize,
     ended: Option<Why>,
     rate: u64,
     span_ns: (u64, u64),
@@ -131,6 +133,8 @@ pub struct Outcome {
     pub why: Why,
 }
 
+/// How long a worker that only waits for others' checks sleeps before it looks again.
+const CHECK_LOOK_NS: u64 = 20_000;
 /// ETIMEDOUT: an operation took longer than its terms allow.
 const TIMED_OUT: i32 = 110;
 /// Kinds of faults that are kept one by one.
@@ -161,6 +165,7 @@ impl<'a, Q: Queue, const MANNERED: bool> Worker<'a, Q, MANNERED> {
             found: Vec::new(),
             wants: parts.source.wants_completions(),
             depth: (parts.steering.depth.load(Relaxed) as usize).min(depth),
+            away: 0,
             ended: None,
             rate: 0,
             span_ns: (u64::MAX, 0),
@@ -171,9 +176,15 @@ impl<'a, Q: Queue, const MANNERED: bool> Worker<'a, Q, MANNERED> {
         }
     }
 
-    /// I/Os outstanding now.
+    /// I/Os outstanding now, with those that are being checked by others.
     pub fn outstanding(&self) -> usize {
         self.flight.len() - self.free.len()
+    }
+
+    /// I/Os that the queue has.
+    #[inline(always)]
+    fn queued(&self) -> usize {
+        self.outstanding() - if MANNERED { self.away } else { 0 }
     }
 
     /// The queue, for whoever drives.
@@ -195,14 +206,17 @@ impl<'a, Q: Queue, const MANNERED: bool> Worker<'a, Q, MANNERED> {
         if !self.done.is_empty() {
             self.account(now);
         }
-        self.chunk.follow(self.done.len(), self.outstanding());
+        if MANNERED && self.away > 0 {
+            self.gather();
+        }
+        self.chunk.follow(self.done.len(), self.queued());
         self.obey(now);
         let mut allowed = Allowed { room: 0, until_ns: u64::MAX, at_least: 1 };
         self.batch.clear();
         if self.ended.is_none() {
-            allowed.room = self.chunk.most_now().min(self.depth.saturating_sub(self.outstanding()));
+            allowed.room = self.chunk.most_now().min(self.depth.saturating_sub(self.queued()));
             if MANNERED {
-                allowed = self.restrained(now, allowed.room);
+                allowed = self.restrained(now, allowed.room.min(self.free.len()));
             }
             let fill = match allowed.room {
                 0 => Fill::Some,
@@ -225,18 +239,21 @@ impl<'a, Q: Queue, const MANNERED: bool> Worker<'a, Q, MANNERED> {
         if self.ended.is_some() && self.outstanding() == 0 {
             return Step::Done;
         }
-        let outstanding = self.outstanding();
-        let may_start_more =
-            !self.batch.is_empty() && outstanding < self.depth && !held && self.ended.is_none();
+        let queued = self.queued();
+        let room = queued < self.depth && (!MANNERED || !self.free.is_empty());
+        let may_start_more = !self.batch.is_empty() && room && !held && self.ended.is_none();
         let late = MANNERED && self.restraint.as_ref().is_some_and(|restraint| restraint.has_late());
         if may_start_more || late {
             self.chunk.waits(false);
             return Step::Enter { at_least: 0, until_ns: 0 };
         }
         self.chunk.waits(true);
-        let at_least = match outstanding {
+        if MANNERED && queued == 0 && self.away > 0 {
+            allowed.until_ns = allowed.until_ns.min(now + CHECK_LOOK_NS);
+        }
+        let at_least = match queued {
             0 => 0,
-            _ => self.parts.reap_least.max(allowed.at_least).clamp(1, outstanding),
+            _ => self.parts.reap_least.max(allowed.at_least).clamp(1, queued),
         };
         Step::Enter { at_least, until_ns: allowed.until_ns }
     }
@@ -244,7 +261,7 @@ impl<'a, Q: Queue, const MANNERED: bool> Worker<'a, Q, MANNERED> {
     /// What a worker that is held back may start.
     #[cold]
     fn restrained(&mut self, now: u64, room: usize) -> Allowed {
-        let (outstanding, depth) = (self.outstanding(), self.depth);
+        let (outstanding, depth) = (self.queued(), self.depth);
         match &mut self.restraint {
             Some(restraint) => restraint.allowed(now, outstanding, depth, room),
             None => Allowed { room, until_ns: u64::MAX, at_least: 1 },
@@ -300,7 +317,7 @@ impl<'a, Q: Queue, const MANNERED: bool> Worker<'a, Q, MANNERED> {
             self.flight[*tag as usize].1 = stamp;
         }
         self.span_ns.0 = self.span_ns.0.min(stamp);
-        let outstanding = self.outstanding();
+        let outstanding = self.queued();
         self.most = self.most.max(outstanding);
         self.parts.recorder.submitted(outstanding, self.batch.len());
         self.parts.published.outstanding.store(outstanding as u64, Relaxed);
@@ -349,16 +366,25 @@ impl<'a, Q: Queue, const MANNERED: bool> Worker<'a, Q, MANNERED> {
         if MANNERED {
             self.tell(now);
         }
-        if let Some(content) = &mut self.parts.content {
-            content.returned(&mut self.free, &mut self.found);
-        }
         if self.wants {
             self.finished.clear();
             self.finished.extend(self.done.iter().map(|c| (self.flight[c.tag as usize].0, c.result)));
             self.parts.source.completed(&self.finished);
         }
         self.parts.published.last_ns.store(now, Relaxed);
-        self.parts.published.outstanding.store(self.outstanding() as u64, Relaxed);
+        self.parts.published.outstanding.store(self.queued() as u64, Relaxed);
+    }
+
+    /// Takes back what others have checked.
+    #[cold]
+    fn gather(&mut self) {
+        let Some(content) = &mut self.parts.content else { return };
+        let (free, found) = (self.free.len(), self.found.len());
+        content.returned(&mut self.free, &mut self.found);
+        self.away -= self.free.len() - free;
+        for happening in self.found.split_off(found) {
+            self.bad(happening);
+        }
     }
 
     /// Tells of what came back: the log, and whoever holds the worker to a latency.
@@ -394,7 +420,10 @@ impl<'a, Q: Queue, const MANNERED: bool> Worker<'a, Q, MANNERED> {
             _ => Checked::Good,
         };
         match checked {
-            Checked::Later => return,
+            Checked::Later => {
+                self.away += 1;
+                return;
+            }
             Checked::Good => {}
             Checked::Bad(found) => self.bad(*found),
         }

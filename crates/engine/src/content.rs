@@ -2,9 +2,9 @@
 
 use crate::Caught;
 use crate::alike::Pairs;
-use crate::source::{CHECK, OURS, number};
+use crate::source::{CHECK, OURS, ZEROS, number};
 use crate::sys::arena::ArenaView;
-use fathom_content::{Filler, Known, fio, sysbench};
+use fathom_content::{Damage, Filler, Known, Wrong, fio, sysbench};
 use fathom_drive::{Checked, Content, Operation};
 use fathom_record::Happening;
 use fathom_spec::{Bytes, StreamId, Verb};
@@ -95,7 +95,11 @@ impl Content for Filling {
             _ => Known::Since(number(operation.mark)),
         };
         let bytes = self.view.bytes(tag, operation.length as usize);
-        match self.filler.check(bytes, operation.offset, known) {
+        let wrong = match operation.mark & ZEROS {
+            0 => self.filler.check(bytes, operation.offset, known),
+            _ => discarded(bytes, operation.offset),
+        };
+        match wrong {
             None => Checked::Good,
             Some(wrong) => {
                 checks.caught.keep(
@@ -110,4 +114,11 @@ impl Content for Filling {
             }
         }
     }
+}
+
+/// What is wrong with a block that was discarded and must read as zeros.
+fn discarded(bytes: &[u8], offset: u64) -> Option<Wrong> {
+    let at = bytes.iter().position(|byte| *byte != 0)?;
+    let note = format!("it was discarded, and the byte at {} is {:#04x}", offset + at as u64, bytes[at]);
+    Some(Wrong { damage: Damage::Stale, offset, length: bytes.len() as u32, note })
 }

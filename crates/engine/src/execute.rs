@@ -5,10 +5,11 @@ use crate::content::Checks;
 use crate::files::OpenTarget;
 use crate::guard::Permits;
 use crate::logs::Logs;
+use crate::progress::{Known, Progress, Progresses};
 use crate::queues::{self, Wanted};
 use crate::sinks::Sinks;
 use crate::source::{self, Between, Geometry, Writer};
-use crate::{Caught, History, Lent, copy, manners, open, simulated, standing, tasks, verifying};
+use crate::{Caught, History, Lent, copy, manners, open, priorities, simulated, standing, tasks, verifying};
 use fathom_drive::{
     Begin, Clock, HostSampler, Job, Manners, Metronome, Outcome, Pace, Parts, Perform, Queue, Recorder, Seat,
     Worker, conduct, run,
@@ -42,6 +43,10 @@ pub struct Engine {
     /// Recordings of the next plan whose targets hold them in a form of another tool's: what they say, in the form
     /// that the engine reads. Taken by the plan that uses them.
     pub recordings: Vec<(TargetId, Arc<str>)>,
+    /// How far workers got that write what can be verified, where they are asked.
+    pub progresses: Progresses,
+    /// How far an earlier run got, for streams of the next plan that check what it wrote; taken by that plan.
+    pub known: Vec<(StreamId, Progress)>,
 }
 
 impl Execute for Engine {
@@ -57,6 +62,7 @@ impl Execute for Engine {
         );
         let mut logs = Logs::with(std::mem::take(&mut self.sinks));
         let recordings = std::mem::take(&mut self.recordings);
+        let known = std::mem::take(&mut self.known);
         let who = (&self.roots, &self.permits);
         if !self.commands && plan.streams.iter().any(|stream| matches!(stream.work, Work::Command(_))) {
             return Err(ExecuteError::Plan {
@@ -64,8 +70,13 @@ impl Execute for Engine {
                 hint: "allow it if you know what they do".to_owned(),
             });
         }
-        let jobs =
-            jobs(plan, (&targets, &names), &recordings, who, &mut logs, (&self.caught, &self.history))?;
+        let seen = Seen {
+            caught: &self.caught,
+            history: &self.history,
+            progresses: &self.progresses,
+            known: &known,
+        };
+        let jobs = jobs(plan, (&targets, &names), &recordings, who, &mut logs, seen)?;
         let mut sampler = HostSampler { roots: self.roots.clone(), disks: self.disks.clone() };
         let mut run = conduct(plan, jobs, Clock::start(), &mut sampler, control)?;
         for what in logs.close() {
@@ -79,13 +90,22 @@ impl Execute for Engine {
     }
 }
 
+/// What is kept of a run beside its record, and what is known of an earlier one.
+#[derive(Clone, Copy)]
+struct Seen<'a> {
+    caught: &'a Caught,
+    history: &'a History,
+    progresses: &'a Progresses,
+    known: &'a [(StreamId, Progress)],
+}
+
 fn jobs<'a>(
     plan: &'a Plan,
     (targets, names): (&Arc<[OpenTarget]>, &Arc<Vec<String>>),
     recordings: &[(TargetId, Arc<str>)],
     who: (&Roots, &Permits),
     logs: &mut Logs,
-    (caught, history): (&Caught, &History),
+    seen: Seen,
 ) -> Result<Vec<Job<'a>>, ExecuteError> {
     let cpus = allowed_cpus();
     let workers: u32 = plan.streams.iter().map(|stream| stream.workers).sum();
@@ -104,7 +124,13 @@ fn jobs<'a>(
             continue;
         }
         let task = Task::new(plan, id, targets, names, recordings)?;
-        let task = Task { caught: caught.clone(), history: history.clone(), ..task };
+        let task = Task {
+            caught: seen.caught.clone(),
+            history: seen.history.clone(),
+            progresses: seen.progresses.clone(),
+            known: seen.known.iter().filter(|(of, _)| of.0 as usize == id).map(|(_, p)| p.clone()).collect(),
+            ..task
+        };
         for (worker, log) in (0..).zip(logs.open(plan, StreamId(id as u32), stream)?) {
             let task = task.clone();
             let manners = manners::of(plan, id, worker, &task.blocks, &task.verbs, &flows, log);
@@ -137,6 +163,9 @@ struct Task {
     recording: Option<source::Recording>,
     caught: Caught,
     history: History,
+    progresses: Progresses,
+    /// How far each worker of an earlier run got.
+    known: Vec<Progress>,
     /// Its workers that still write; none verifies for good before all have written.
     writing: Arc<AtomicU32>,
 }
@@ -185,6 +214,7 @@ pub(crate) fn check(stream: &Stream) -> Result<&Blocks, ExecuteError> {
         _ => {}
     }
     verifying::check(blocks)?;
+    priorities::check(blocks)?;
     if stream.depth.most() == 0 || stream.workers == 0 || blocks.sizes.least().0 == 0 {
         return Err(refuse("stream without workers, depth or bytes"));
     }
@@ -232,6 +262,8 @@ impl Task {
             recording,
             caught: Caught::default(),
             history: History::default(),
+            progresses: Progresses::default(),
+            known: Vec::new(),
             writing: Arc::new(AtomicU32::new(workers)),
         })
     }
@@ -261,8 +293,13 @@ impl Task {
             None => make(),
             Some(verify) => {
                 let between = if verify.from_disk { Some(self.dropping()) } else { None };
-                let among = Writer::of(self.writing.clone()).with(between, since_ns);
-                source::verified(&make, blocks, verify, verbs, &stream.stop, among)
+                let besides = source::Besides {
+                    among: Writer::of(self.writing.clone()).with(between, since_ns),
+                    noting: self.progresses.of(self.id, worker, stream.depth.most()),
+                    known: self.known.iter().find(|progress| progress.worker == worker).map(Known::new),
+                    seed: seed ^ u64::from(worker) << 32,
+                };
+                source::verified(&make, blocks, verify, verbs, &stream.stop, besides)
             }
         }
     }
@@ -288,21 +325,20 @@ impl Task {
             writer: fathom_content::fio::Writer { run: self.seed, worker: worker as u16 + 1 },
             caught: self.caught.clone(),
         });
-        if self.blocks.verify.is_some_and(|verify| verify.checkers > 0) {
-            seat.note("what is read is checked by the worker that read it".to_owned());
-        }
         let wanted = Wanted {
             kind: self.blocks.queue,
             options: self.blocks.queue_options,
             commit: self.blocks.commit,
             sync: self.blocks.sync.first().map_or(SyncKind::Fdatasync, |rule| rule.kind),
             depth: self.stream.depth.most(),
+            checkers: verifying::checkers(&self.blocks)?,
             size_most: self.blocks.sizes.most().0 as usize,
             writes: self.verbs.iter().any(|verb| verb.writes())
                 && !self.blocks.verify.is_some_and(|verify| verify.only),
             content: self.blocks.content.clone(),
             checks,
             history: self.history.clone(),
+            priorities: self.blocks.priorities.clone(),
             seed: self.seed ^ u64::from(worker) << 32,
         };
         let id = self.id;
@@ -355,6 +391,7 @@ impl WorkerMaker {
         begin: Begin,
     ) -> Outcome {
         let depth = self.stream.depth.most() as usize;
+        let spare = self.manners.spare;
         // A worker that verifies ends its writing by itself, and then reads to the end.
         let time = self.stream.stop.time.filter(|_| !verifying::reads_again(&self.stream));
         let until_ns = time.map_or(u64::MAX, |time| begin.at_ns.saturating_add(time.0));
@@ -378,7 +415,7 @@ impl WorkerMaker {
             pace: pace(&self.stream.arrival, &self.verbs, begin.at_ns, self.seed),
             content,
             recorder,
-            depth,
+            depth: depth + spare,
             batch,
             reap_least: (self.stream.batch.reap_least as usize).max(1),
             until_ns,

@@ -7,6 +7,7 @@
 //! | [`lent`] | targets that are open already |
 //! | [`caught`] | records that were not as they should be |
 //! | [`history`] | the last operations of a run |
+//! | [`progress`] | how far workers got that write what can be verified |
 //! | `copy` | bytes from one place to another |
 //! | `execute` | runs a plan on files and devices |
 //! | `simulated` | runs a plan on simulated devices |
@@ -14,13 +15,15 @@
 //! | `manners` | what workers do besides: think, sync at the end, keep in step |
 //! | `queues`, `sys`, `null`, `space` | how it is asked of the kernel |
 //! | `standing` | what a worker is to the system: priorities, user, locked memory |
-//! | `content`, `verifying`, `alike` | what bytes are written, and whether they are what is read |
+//! | `content`, `verifying`, `alike`, `checkers` | what bytes are written, and whether they are what is read |
+//! | `priorities` | operations at a priority of their own |
 //! | `tasks` | what is done one act at a time: files, CPU time, commands |
 //! | [`logs`] | a line for each operation |
 //! | [`sinks`] | operations as they come back, handed to whoever asked for them |
 
 mod alike;
 pub mod caught;
+mod checkers;
 mod content;
 mod copy;
 mod execute;
@@ -32,6 +35,8 @@ pub mod logs;
 mod manners;
 mod null;
 mod open;
+mod priorities;
+pub mod progress;
 mod queues;
 mod simulated;
 pub mod sinks;
@@ -48,5 +53,6 @@ pub use execute::{Engine, allowed_cpus};
 pub use guard::{Permits, Policy};
 pub use history::{History, Past};
 pub use lent::Lent;
+pub use progress::{Progress, Progresses};
 pub use queues::buffer_bytes;
 pub use sinks::{Sink, Sinks};

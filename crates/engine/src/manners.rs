@@ -1,6 +1,6 @@
 //! What a worker of a stream does besides keeping so many I/Os outstanding, from what the plan says.
 
-use crate::open;
+use crate::{open, verifying};
 use fathom_drive::{Flow, FlowShare, Hold, LogPen, Manners, Operation};
 use fathom_record::{CELLS, ExecuteError};
 use fathom_spec::{Arrival, Blocks, CellId, Depth, Plan, Shared, Stream, SyncKind, Verb};
@@ -82,6 +82,7 @@ pub(crate) fn of(
             most => Some(most.max(stream.batch.reap_least) as usize),
         },
         last: last(plan, stream, blocks, verbs),
+        spare: verifying::checkers(blocks).map_or(0, |(checkers, _)| verifying::spare(checkers) as usize),
         log,
     }
 }

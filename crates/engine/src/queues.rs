@@ -1,22 +1,25 @@
 //! Chooses how I/O is asked of the kernel, and falls back where that cannot be had: every fallback is an event of
 //! the record.
 
+use crate::checkers::Beside;
 use crate::content::{Checks, Filling};
 use crate::execute::WorkerMaker;
 use crate::files::OpenTarget;
 use crate::history::{History, Remembering};
 use crate::null::NullQueue;
+use crate::priorities::Priorities;
 use crate::space::{Change, SpaceQueue};
 use crate::sys::arena::{Arena, ArenaView};
 use crate::sys::io_uring::{UringQueue, Wishes};
 use crate::sys::libaio::AioQueue;
 use crate::sys::mmap::MmapQueue;
 use crate::sys::pool::PoolQueue;
-use crate::sys::psync::{PsyncCalls, PsyncQueue};
+use crate::sys::psync::{Flags, PsyncCalls, PsyncQueue};
 use crate::sys::stdio::StdioQueue;
+use crate::verifying::spare;
 use fathom_drive::{Perform, Seat};
 use fathom_record::ExecuteError;
-use fathom_spec::{Bytes, Content, QueueKind, QueueOptions, SyncKind};
+use fathom_spec::{Bytes, Content, Priority, QueueKind, QueueOptions, SyncKind};
 use std::sync::Arc;
 
 /// What a worker wants of its queue.
@@ -26,6 +29,8 @@ pub(crate) struct Wanted {
     pub commit: SyncKind,
     pub sync: SyncKind,
     pub depth: u32,
+    /// Threads that check, and their CPUs.
+    pub checkers: (u32, Vec<u32>),
     pub size_most: usize,
     pub writes: bool,
     pub content: Content,
@@ -33,6 +38,8 @@ pub(crate) struct Wanted {
     pub checks: Option<Checks>,
     /// Where the last operations are kept, if they are.
     pub history: History,
+    /// Operations at a priority of their own.
+    pub priorities: Vec<Priority>,
     pub seed: u64,
 }
 
@@ -94,7 +101,7 @@ fn attempt(
     seat: &Seat,
     maker: &mut Option<WorkerMaker>,
 ) -> std::io::Result<Perform> {
-    let (count, size) = (wanted.depth as usize, wanted.size_most);
+    let (count, size) = ((wanted.depth + spare(wanted.checkers.0)) as usize, wanted.size_most);
     let offset = wanted.options.buffer_offset as usize;
     let arena = match wanted.options.huge_pages {
         true => Arena::huge(count, size)?,
@@ -103,10 +110,12 @@ fn attempt(
     let pages = if arena.is_huge() { ", buffers in huge pages" } else { "" };
     let view = ArenaView::of(&arena);
     let second = ArenaView::of(&arena);
-    let filling = || {
-        let inner = Filling::wanted(&wanted.content, wanted.writes, wanted.checks.clone(), view, wanted.seed);
-        Remembering::before(inner, &wanted.history, seat.clock, second)
-    };
+    let content =
+        |view| Filling::wanted(&wanted.content, wanted.writes, wanted.checks.clone(), view, wanted.seed);
+    let checkers = (0..wanted.checkers.0).filter_map(|_| content(ArenaView::of(&arena))).collect();
+    let inner = Beside::before(content(view), checkers, &wanted.checkers.1)?;
+    let filling = || Remembering::before(inner, &wanted.history, seat.clock, second);
+    let priorities = Priorities::of(&wanted.priorities, wanted.seed);
     let syncs = (wanted.commit, wanted.sync);
     let clock = seat.clock;
     let mut take =
@@ -115,13 +124,13 @@ fn attempt(
         QueueKind::IoUring => {
             let Wanted { writes, commit, sync, options, depth, .. } = *wanted;
             let wishes = Wishes { depth, writes, commit, sync, options };
-            let queue = UringQueue::new(targets.clone(), arena, clock, wishes)?;
+            let queue = UringQueue::new(targets.clone(), arena, clock, wishes)?.special(priorities);
             queue.notes().iter().for_each(|note| seat.note(note.clone()));
             seat.queue(queue.description() + pages);
             take().on(queue, filling())
         }
         QueueKind::Libaio => {
-            let queue = AioQueue::new(targets.clone(), arena, clock, syncs, wanted.options)?;
+            let queue = AioQueue::new(targets.clone(), arena, clock, syncs, wanted.options)?.with(priorities);
             queue.notes().iter().for_each(|note| seat.note(note.clone()));
             seat.queue(format!("libaio{pages}"));
             take().on(queue, filling())
@@ -152,11 +161,7 @@ fn attempt(
         }
         kind => {
             let vectored = kind == QueueKind::Vectored;
-            let flags = |options: QueueOptions| {
-                (if options.io_poll { libc::RWF_HIPRI } else { 0 })
-                    | (if options.no_wait { libc::RWF_NOWAIT } else { 0 })
-            };
-            let flags = vectored.then(|| flags(wanted.options));
+            let flags = vectored.then(|| Flags::of(wanted.options, wanted.seed));
             seat.queue(format!("{}{pages}", name(kind)));
             take().on(PsyncQueue::new(targets.clone(), arena, clock, syncs.0, syncs.1, flags), filling())
         }

@@ -80,3 +80,26 @@ pub(crate) fn reads_again(stream: &Stream) -> bool {
         _ => false,
     }
 }
+
+/// How many threads check beside each worker, and on which CPUs.
+pub(crate) fn checkers(blocks: &Blocks) -> Result<(u32, Vec<u32>), ExecuteError> {
+    // Pairs wait for each other where they were read.
+    let wanted = blocks.verify.map_or(0, |verify| verify.checkers);
+    if wanted == 0 || matches!(blocks.content, Content::Alike | Content::SysbenchSum) {
+        return Ok((0, Vec::new()));
+    }
+    let cpus = &blocks.checker_cpus;
+    let here = crate::execute::allowed_cpus();
+    if !cpus.is_empty() && !cpus.iter().any(|cpu| here.contains(&(*cpu as usize))) {
+        return Err(refuse(
+            format!("threads that check cannot run on the CPUs {cpus:?}"),
+            "name CPUs that this process may use",
+        ));
+    }
+    Ok((wanted, cpus.clone()))
+}
+
+/// Buffers that a worker has beyond its depth: one for each thread that checks, and one that waits for it.
+pub(crate) fn spare(checkers: u32) -> u32 {
+    checkers * 2
+}

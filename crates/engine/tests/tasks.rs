@@ -24,6 +24,7 @@ fn files(under: &Path, verbs: &[Verb]) -> Files {
         directories: 0,
         shuffled: false,
         entry: Entry::File,
+        look: StatCall::Link,
         first: 0,
     }
 }

@@ -25,6 +25,7 @@ fn run(path: &Path, only: bool, hash: u8, pattern: Pattern) -> Run {
         from_disk: false,
         only,
         fatal: false,
+        discards: None,
     });
     let mut stream = Stream::closed("verified", blocks, 8);
     stream.stop.passes = Some(1);

@@ -1,6 +1,6 @@
 //! Block work: which offsets, which verbs, what sizes, which bytes, and how it is asked of the kernel.
 
-use crate::{Bytes, CellId, Course, DataTest, SpaceId, TargetId};
+use crate::{Bytes, CellId, Course, DataTest, Discards, Priority, SpaceId, TargetId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -33,6 +33,12 @@ pub struct Blocks {
     pub queue: QueueKind,
     /// Finer points of the queue.
     pub queue_options: QueueOptions,
+    /// Operations at a priority of their own; the others have the worker's.
+    #[serde(default)]
+    pub priorities: Vec<Priority>,
+    /// CPUs of the threads that check; none: any.
+    #[serde(default)]
+    pub checker_cpus: Vec<u32>,
     /// Some: all workers draw from this one source.
     pub shared: Option<CellId>,
 }
@@ -54,6 +60,8 @@ impl Blocks {
             verify: None,
             queue: QueueKind::Auto,
             queue_options: QueueOptions::default(),
+            priorities: Vec::new(),
+            checker_cpus: Vec::new(),
             shared: None,
         }
     }
@@ -319,7 +327,7 @@ pub enum Content {
 pub struct Verify {
     /// Check after so many writes, so many at a time.
     pub backlog: Option<(u64, u64)>,
-    /// Threads that check; 0: the worker itself.
+    /// Threads that check while the worker goes on; 0: it checks itself.
     pub checkers: u32,
     /// Read everything again once the writes are done.
     pub then_read_pass: bool,
@@ -330,6 +338,9 @@ pub struct Verify {
     pub only: bool,
     /// The first mismatch ends the run.
     pub fatal: bool,
+    /// Some blocks are discarded before they are checked.
+    #[serde(default)]
+    pub discards: Option<Discards>,
 }
 
 /// How I/O is asked of the kernel.
@@ -394,6 +405,12 @@ pub struct QueueOptions {
     /// What the kernel is told of how long written data will live (F_SET_RW_HINT); it stays with the file.
     #[serde(default)]
     pub lifetime: Lifetime,
+    /// Each so many-th read or write goes to a worker thread of the kernel at once (IOSQE_ASYNC); 0: none does.
+    #[serde(default)]
+    pub hand_over_every: u32,
+    /// With `io_poll`: for so many of the operations, percent, where that can be said of each; 0: for all.
+    #[serde(default)]
+    pub io_poll_percent: u8,
 }
 
 /// How long written data will live, as a device that places it by that may want to know.

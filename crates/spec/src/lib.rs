@@ -12,6 +12,8 @@
 //! | [`copying`] | bytes from one place to another |
 //! | [`course`] | a walk by records of changing sizes |
 //! | [`data_test`] | dt's blocks |
+//! | [`discards`] | blocks that are discarded before they are checked |
+//! | [`priority`] | operations at a priority of their own |
 //! | [`terms`] | what workers are to the system, and what they put up with |
 //! | [`command`] | commands that run beside |
 //! | [`blocks`] | block work: pattern, mix, sizes, content, verification |
@@ -21,7 +23,9 @@ pub mod command;
 pub mod copying;
 pub mod course;
 pub mod data_test;
+pub mod discards;
 pub mod plan;
+pub mod priority;
 pub mod quantity;
 pub mod stream;
 pub mod terms;
@@ -31,7 +35,9 @@ pub use command::*;
 pub use copying::*;
 pub use course::*;
 pub use data_test::*;
+pub use discards::*;
 pub use plan::*;
+pub use priority::*;
 pub use quantity::*;
 pub use stream::*;
 pub use terms::*;

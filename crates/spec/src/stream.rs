@@ -124,9 +124,25 @@ pub struct Files {
     /// Files, or directories in their place.
     #[serde(default)]
     pub entry: Entry,
+    /// How they are looked at.
+    #[serde(default)]
+    pub look: StatCall,
     /// The number of the first worker in names.
     #[serde(default)]
     pub first: u32,
+}
+
+/// With which call a file is looked at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum StatCall {
+    /// lstat: a symbolic link itself.
+    #[default]
+    Link,
+    /// stat: what a symbolic link leads to.
+    File,
+    /// statx, of what a symbolic link leads to.
+    Extended,
 }
 
 /// What is made, opened, looked at and removed.

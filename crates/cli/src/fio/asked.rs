@@ -66,9 +66,27 @@ pub fn read(words: &[String]) -> Result<Asked, String> {
     if line.general.parse_only || jobs.is_empty() {
         return Ok(Asked::Answered(0));
     }
+    write_merged(&jobs)?;
+    if line.general.merge_only {
+        return Ok(Asked::Answered(0));
+    }
     let pairs =
         |list: Vec<(&str, String)>| list.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
     Ok(Asked::Jobs { general: Box::new(line.general), jobs, global: assembled.globals.map(pairs) })
+}
+
+/// Recordings that were put together go into the files that were named for them.
+fn write_merged(jobs: &[Job]) -> Result<(), String> {
+    for replay in jobs.iter().filter_map(|job| job.replay.as_ref()) {
+        let (Some(how), Some(bytes)) = (&replay.merge, &replay.merged) else { continue };
+        std::fs::write(&how.file, bytes).map_err(|error| {
+            let file = &how.file;
+            format!(
+                "fio: cannot write {file}: {error}\nhint: merge_blktrace_file names a file that may be made"
+            )
+        })?;
+    }
+    Ok(())
 }
 
 /// The bytes of a file that ends.

@@ -10,6 +10,7 @@ mod dt_shapes;
 mod dt_watch;
 mod faults;
 mod fio;
+mod fio_checked;
 mod fio_logs;
 mod fio_places;
 mod fio_replay;

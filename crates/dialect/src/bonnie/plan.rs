@@ -162,6 +162,7 @@ fn of_files(options: &Options, test: Test, under: &str) -> Stream {
         directories: options.directories,
         shuffled: test >= Test::CreateAtRandom,
         entry: Entry::File,
+        look: StatCall::Link,
         first: 0,
     };
     let mut stream = Stream::closed(test.name(), Blocks::random_reads(SpaceId(0), Bytes(1)), 1);

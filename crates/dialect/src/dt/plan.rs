@@ -239,6 +239,7 @@ fn verify(options: &Options, only: bool) -> Option<Verify> {
         from_disk: false,
         only,
         fatal: options.errors == 1,
+        discards: None,
     })
 }
 

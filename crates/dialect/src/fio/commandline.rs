@@ -78,6 +78,8 @@ pub struct General {
     pub aux_path: Option<String>,
     /// `--idle-prof`.
     pub idle_prof: Option<String>,
+    /// `--merge-blktrace-only`: recordings are put together, and nothing is run.
+    pub merge_only: bool,
     /// `--allow-exec`, ours: jobs may run commands.
     pub allow_exec: bool,
     /// `--extras`, ours: what fathom knows beyond fio goes into the JSON.
@@ -135,7 +137,7 @@ const GENERAL: &[(&str, Takes, &str)] = &[
     ("idle-prof", Takes::Value, "CPU idleness is not measured"),
     ("extras", Takes::Nothing, ""),
     ("allow-exec", Takes::Nothing, ""),
-    ("merge-blktrace-only", Takes::Nothing, "recordings are not merged"),
+    ("merge-blktrace-only", Takes::Nothing, ""),
     ("cpuclock-test", Takes::Nothing, "the clock is tested at each start"),
     ("crctest", Takes::Maybe, "fathom's own benchmarks time its checksums"),
     ("server", Takes::Maybe, ELSEWHERE),
@@ -357,6 +359,7 @@ impl General {
             "aux-path" => self.aux_path = Some(value.to_owned()),
             "allow-exec" => self.allow_exec = true,
             "extras" => self.extras = true,
+            "merge-blktrace-only" => self.merge_only = true,
             // fio's own pool of memory: nothing here comes from it.
             _ => {}
         }

@@ -11,14 +11,8 @@ pub(crate) fn conditions(look: &Look) -> Result<Conditions, Trouble> {
         return Err(look.wrong("mem", "buffers are main memory", "say malloc or leave it out"));
     }
     let mask = look.count("cpumask").map(|mask| (0..64).filter(|cpu| mask >> cpu & 1 == 1).collect());
-    let list = match look.text("cpus_allowed") {
-        None => mask,
-        Some(text) => Some(cpu_list(text).ok_or_else(|| {
-            look.wrong("cpus_allowed", &format!("{text:?} is no list of CPUs"), "say cpus_allowed=0-3,6")
-        })?),
-    };
     Ok(Conditions {
-        cpus: list,
+        cpus: cpus(look, "cpus_allowed")?.or(mask),
         cpu_nodes: look.text("numa_cpu_nodes").map(|text| nodes(look, "numa_cpu_nodes", text)).transpose()?,
         memory: look.text("numa_mem_policy").map(|text| memory(look, text)).transpose()?,
         control_group: look.text("cgroup").filter(|name| !name.is_empty()).map(|name| ControlGroup {
@@ -39,6 +33,13 @@ pub(crate) fn conditions(look: &Look) -> Result<Conditions, Trouble> {
         scheduler: look.text("ioscheduler").map(str::to_owned),
         invalidate: look.switch("invalidate", true) && !look.switch("pre_read", false),
     })
+}
+
+/// The CPUs that an option names.
+pub(crate) fn cpus(look: &Look, name: &str) -> Result<Option<Vec<u32>>, Trouble> {
+    let Some(text) = look.text(name) else { return Ok(None) };
+    let wrong = || look.wrong(name, &format!("{text:?} is no list of CPUs"), &format!("say {name}=0-3,6"));
+    cpu_list(text).map(Some).ok_or_else(wrong)
 }
 
 /// `0-3,6`.

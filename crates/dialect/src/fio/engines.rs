@@ -1,8 +1,9 @@
 //! The engines that work here, and what a job says of its own.
 
+use super::finer;
 use super::job::{Engine, Look, Program};
 use super::place::Trouble;
-use fathom_spec::Nanos;
+use fathom_spec::{Nanos, StatCall};
 
 /// Engines that work, and what they are here.
 pub const ENGINES: &[(&str, &str)] = &[
@@ -56,13 +57,22 @@ pub(crate) fn engine(look: &Look) -> Result<Engine, Trouble> {
     if offload && (name.starts_with("file") || name.starts_with("dir") || name == "cpuio") {
         return Err(look.wrong("io_submit_mode", &format!("{name} submits nothing"), "leave it out"));
     }
+    let polls = look.count("hipri_percentage").unwrap_or(100) as u8;
     Ok(Engine {
         name,
         cpu_chunk: Nanos(look.count("cpuchunks").unwrap_or(50_000).saturating_mul(1000)),
         cpu_sorts: look.word("cpumode", "noop").0 == "qsort",
         offload,
         command: (name == "exec").then_some(command),
-        poll: look.switch("hipri", false),
+        poll: look.switch("hipri", false) && polls > 0,
+        poll_percent: if polls < 100 { polls } else { 0 },
+        hand_over_every: if offload { 0 } else { look.small("force_async", 0)? },
+        priorities: finer::priorities(look, offload)?,
+        stat_call: match look.word("stat_type", "stat").0 {
+            "lstat" => StatCall::Link,
+            "statx" => StatCall::Extended,
+            _ => StatCall::File,
+        },
         submit_poll: look.switch("sqthread_poll", false),
         submit_poll_cpu: look
             .count("sqthread_poll_cpu")

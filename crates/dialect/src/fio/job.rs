@@ -5,7 +5,7 @@ use super::numbers::Amount;
 use super::place::Place;
 use super::replay::Replay;
 use super::terms::Terms;
-use fathom_spec::{Lifetime, MemoryMode, Nanos, Think, Verb};
+use fathom_spec::{Discards, Lifetime, MemoryMode, Nanos, Priority, StatCall, Think, Verb};
 
 /// A job of fio, as it is meant.
 #[derive(Clone, Debug)]
@@ -88,6 +88,14 @@ pub struct Engine {
     pub offload: bool,
     /// What is run (exec).
     pub command: Option<Program>,
+    /// With `poll`: for so many of the I/Os, percent (pvsync2); 0: for all.
+    pub poll_percent: u8,
+    /// Each so many-th goes to a thread of the kernel at once (io_uring); 0: none does.
+    pub hand_over_every: u32,
+    /// I/Os at a priority of their own.
+    pub priorities: Vec<Priority>,
+    /// How files are looked at (filestat).
+    pub stat_call: StatCall,
 }
 
 /// What the exec engine runs.
@@ -297,6 +305,14 @@ pub struct Data {
     pub backlog: Option<(u64, u64)>,
     /// Threads that check.
     pub checkers: u32,
+    /// Their CPUs; none: any.
+    pub checker_cpus: Vec<u32>,
+    /// What is discarded before it is checked.
+    pub discards: Option<Discards>,
+    /// Write down at the end how far the writing got.
+    pub saves_state: bool,
+    /// Check only what was written by a job that wrote that down.
+    pub loads_state: bool,
 }
 
 /// Durability.

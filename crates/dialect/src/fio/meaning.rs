@@ -1,8 +1,9 @@
 //! From what was said to what is meant: one part of a job after the other.
 
 use super::assemble::Typed;
-use super::conditions::conditions;
+use super::conditions::{conditions, cpus};
 use super::engines::engine;
+use super::finer;
 use super::job::*;
 use super::numbers;
 use super::pattern;
@@ -361,7 +362,7 @@ fn data(look: &Look, direction: &Direction) -> Result<Data, Trouble> {
         return Err(look.wrong("dedupe_mode", "blocks repeat the one before", "say repeat"));
     }
     let verify = Some(look.word("verify", "0").0).filter(|word| *word != "0");
-    if verify.is_some() && direction.verbs.contains(&Verb::Trim) {
+    if verify.is_some() && direction.verbs == [Verb::Trim] {
         return Err(look.wrong("verify", "what is discarded cannot be checked", "leave verify out"));
     }
     let (verify_pattern, verify_places) = match look.text("verify_pattern") {
@@ -396,8 +397,20 @@ fn data(look: &Look, direction: &Direction) -> Result<Data, Trouble> {
         dumps: look.switch("verify_dump", false),
         backlog: backlog
             .map(|every| (every, look.count("verify_backlog_batch").filter(|b| *b > 0).unwrap_or(every))),
-        checkers: look.small("verify_async", 0)?,
+        checkers: checkers(look)?,
+        checker_cpus: cpus(look, "verify_async_cpus")?.unwrap_or_default(),
+        discards: finer::discards(look)?,
+        saves_state: look.switch("verify_state_save", true),
+        loads_state: look.switch("verify_state_load", false),
     })
+}
+
+/// Threads that check, each with a buffer or two.
+fn checkers(look: &Look) -> Result<u32, Trouble> {
+    match look.small("verify_async", 0)? {
+        many if many > 1024 => Err(look.wrong("verify_async", "more than 1024 threads", "say fewer")),
+        threads => Ok(threads),
+    }
 }
 
 fn syncing(look: &Look) -> Result<Syncing, Trouble> {

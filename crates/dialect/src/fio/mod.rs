@@ -10,9 +10,11 @@
 //! | [`mod@assemble`] | defaults handed down, names looked up |
 //! | [`job`], [`meaning`], [`engines`], [`pattern`], [`terms`] | what a job means |
 //! | [`conditions`], [`reporting`](mod@reporting) | where it runs; what is reported and logged of it |
+//! | `finer` | what a job says of single I/Os and of what is checked |
 //! | [`territory`], [`streams`], [`plan`](mod@plan) | where it works, what it does, and the plan of all jobs |
 //! | [`replay`] | recordings that are done again, and their writing |
 //! | [`reported`](mod@reported) | what a report must know of each clone |
+//! | [`state`] | how far a job got that writes what can be verified |
 //! | [`steady`] | whether a job is steady |
 //! | [`report`] | what fio prints, and its log files |
 //! | [`import`] | reads fio's JSON into a record |
@@ -25,6 +27,7 @@ pub mod conditions;
 pub mod doc;
 pub mod engines;
 pub mod expression;
+mod finer;
 pub mod help;
 pub mod import;
 pub mod job;
@@ -40,6 +43,7 @@ pub mod replay;
 pub mod report;
 pub mod reported;
 pub mod reporting;
+pub mod state;
 pub mod steady;
 pub mod streams;
 pub mod terms;

@@ -124,6 +124,7 @@ fn work(job: &Job, ground: &Ground) -> Result<Work, Trouble> {
         directories: 0,
         shuffled: false,
         entry: if job.engine.is_about_directories() { Entry::Directory } else { Entry::File },
+        look: job.engine.stat_call,
         first: ground.clone,
     }))
 }
@@ -204,7 +205,11 @@ fn made(
             buffer_offset: 0,
             expect: expect(job),
             lifetime: job.place.lifetime,
+            hand_over_every: job.engine.hand_over_every,
+            io_poll_percent: job.engine.poll_percent,
         },
+        priorities: job.engine.priorities.clone(),
+        checker_cpus: job.data.checker_cpus.clone(),
         shared: None,
     }
 }
@@ -455,6 +460,7 @@ fn verify(job: &Job) -> Option<Verify> {
         from_disk: job.place.invalidate && !job.sync.direct,
         only: data.verify_only,
         fatal: data.fatal,
+        discards: data.discards,
     })
 }
 

@@ -86,6 +86,7 @@ fn blocks(options: &Options, mode: Mode, seed: u32) -> Blocks {
         from_disk: false,
         only: false,
         fatal: true,
+        discards: None,
     };
     Blocks {
         region: (Extent::Bytes(Bytes(0)), Extent::Bytes(Bytes(options.total_size()))),

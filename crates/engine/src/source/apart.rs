@@ -7,9 +7,9 @@ use std::collections::VecDeque;
 /// A range of a target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Range {
-    target: u16,
-    from: u64,
-    to: u64,
+    pub(super) target: u16,
+    pub(super) from: u64,
+    pub(super) to: u64,
 }
 
 impl Range {

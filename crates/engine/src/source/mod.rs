@@ -2,6 +2,7 @@
 
 mod apart;
 mod course;
+mod discards;
 mod generators;
 mod map;
 mod mixed;
@@ -17,6 +18,7 @@ mod trace;
 mod uniform;
 mod verify;
 
+use crate::progress::{Known, Noting};
 use fathom_drive::Source;
 use fathom_record::{CELLS, ExecuteError};
 use fathom_spec::{
@@ -26,7 +28,7 @@ pub use place::Geometry;
 pub use series::Series;
 use std::sync::{Arc, Mutex};
 pub use trace::Recording;
-pub(crate) use verify::{Between, CHECK, OURS, Writer, number};
+pub(crate) use verify::{Between, CHECK, OURS, Writer, ZEROS, number};
 
 /// One source that several workers draw from.
 pub type SharedSource = Arc<Mutex<Box<dyn Source>>>;
@@ -103,6 +105,9 @@ pub fn cells(
     recording: Option<&Recording>,
 ) -> Result<Vec<Verb>, ExecuteError> {
     let mut verbs = recording.map_or_else(|| verbs(blocks), Recording::verbs);
+    if blocks.verify.is_some_and(|verify| verify.discards.is_some()) && !verbs.contains(&Verb::Trim) {
+        verbs.push(Verb::Trim);
+    }
     if blocks.verify.is_some() && !verbs.contains(&Verb::Read) {
         verbs.push(Verb::Read);
     }
@@ -260,26 +265,45 @@ fn generated(
     }
 }
 
+/// What a worker that verifies knows besides its plan.
+pub(crate) struct Besides {
+    /// Itself among the workers of its stream that write.
+    pub among: Writer,
+    /// Where it notes how far it is.
+    pub noting: Option<Noting>,
+    /// How far the run got that wrote what it checks.
+    pub known: Option<Known>,
+    /// Draws what is discarded.
+    pub seed: u64,
+}
+
 /// The source of a worker that verifies: `make` builds the same plain source each time. `stop`'s time is how long it
-/// writes, `among` is the worker among those that write.
-pub fn verified(
+/// writes.
+pub(crate) fn verified(
     make: &dyn Fn() -> Result<Box<dyn Source>, ExecuteError>,
     blocks: &Blocks,
     plan: Verify,
     verbs: &[Verb],
     stop: &Stop,
-    among: Writer,
+    besides: Besides,
 ) -> Result<Box<dyn Source>, ExecuteError> {
     // A course says itself which of its operations are checked.
     if matches!(blocks.pattern, Pattern::Course(_)) {
         return make();
     }
-    let read_cell = verbs.iter().position(|verb| *verb == Verb::Read).unwrap_or(0) as u8;
-    if plan.only || !writes(&blocks.mix) {
-        return Ok(Box::new(verify::Checking::new(make()?, read_cell)));
+    let cell = |wanted| verbs.iter().position(|verb| *verb == wanted).unwrap_or(0) as u8;
+    let (read_cell, writes) = (cell(Verb::Read), writes(&blocks.mix));
+    let Besides { among, noting, known, seed } = besides;
+    if plan.only || !writes {
+        return Ok(Box::new(verify::Checking::new(make()?, read_cell, writes, known)));
     }
     let time_ns = stop.time.map(|time| time.0);
-    Ok(Box::new(verify::Verifying::new((make()?, make()?), plan, read_cell, time_ns, among)))
+    // Of a load that discards what it writes next, the last discard may stay without its write.
+    let own = (blocks.mix == Mix::TrimWrite).then_some(discards::OWN);
+    let discards = plan.discards.or(own);
+    let discarding = discards.map(|plan| discards::Discarding::new(plan, cell(Verb::Trim), seed));
+    let verifying = verify::Verifying::new((make()?, make()?), plan, read_cell, time_ns, among);
+    Ok(Box::new(verifying.discarding(discarding).noting(noting)))
 }
 
 /// Does a mix write?

@@ -4,6 +4,8 @@
 //! flight together, so that "later" has a meaning.
 
 use super::apart::{Gate, Range};
+use super::discards::{Discarding, Gone};
+use crate::progress::{Came, Known, Noting};
 use fathom_drive::{Fill, Operation, Pace, Source};
 use fathom_spec::{Verb, Verify};
 use std::sync::Arc;
@@ -14,34 +16,65 @@ use std::thread::JoinHandle;
 pub(crate) const CHECK: u64 = 1 << 63;
 /// With [`CHECK`]: this run wrote it; the low bits are the number of the write.
 pub(crate) const OURS: u64 = 1 << 62;
+/// With [`CHECK`]: it was discarded, and must read as zeros.
+pub(crate) const ZEROS: u64 = 1 << 61;
 
 /// The number in a mark.
 pub(crate) fn number(mark: u64) -> u64 {
-    mark & (OURS - 1)
+    mark & (ZEROS - 1)
 }
 
 /// Reads everything that the source names, and checks it, whoever wrote it.
 pub(crate) struct Checking {
     source: Box<dyn Source>,
     read_cell: u8,
+    /// The source names writes of which it is known whether they came back; else all did.
+    known: Option<Known>,
+    /// The source writes: what it reads, nobody wrote.
+    writes: bool,
 }
 
 impl Checking {
-    pub(crate) fn new(source: Box<dyn Source>, read_cell: u8) -> Self {
-        Checking { source, read_cell }
+    pub(crate) fn new(source: Box<dyn Source>, read_cell: u8, writes: bool, known: Option<Known>) -> Self {
+        Checking { source, read_cell, known, writes }
+    }
+
+    /// Leaves out what was not written, behind what stands in front; true when nothing comes any more.
+    fn leave_out(&mut self, from: usize, out: &mut Vec<Operation>) -> bool {
+        let (mut kept, mut over) = (from, false);
+        for at in from..out.len() {
+            let operation = out[at];
+            let moves = !matches!(operation.verb, Verb::Sync | Verb::Trim);
+            let came = match &mut self.known {
+                _ if !moves => Came::Perhaps,
+                None => Came::Back,
+                Some(_) if self.writes && !is_write(&operation) => Came::Perhaps,
+                Some(known) => known.next(&operation),
+            };
+            over |= came == Came::Never;
+            if came == Came::Back {
+                out[kept] = Operation { verb: Verb::Read, cell: self.read_cell, mark: CHECK, ..operation };
+                kept += 1;
+            }
+        }
+        out.truncate(kept);
+        over
     }
 }
 
 impl Source for Checking {
     fn fill(&mut self, now_ns: u64, room: usize, pace: &mut Pace, out: &mut Vec<Operation>) -> Fill {
         let from = out.len();
-        let fill = self.source.fill(now_ns, room, pace, out);
-        let cell = self.read_cell;
-        out.retain(|operation| !matches!(operation.verb, Verb::Sync | Verb::Trim));
-        out[from..].iter_mut().for_each(|operation| {
-            (operation.verb, operation.cell, operation.mark) = (Verb::Read, cell, CHECK);
-        });
-        fill
+        loop {
+            let fill = self.source.fill(now_ns, room, pace, out);
+            if self.leave_out(from, out) {
+                return Fill::Done;
+            }
+            // Where all of a batch is left out, there is nothing to wait for.
+            if self.known.is_none() || fill != Fill::Some || out.len() > from || room == 0 {
+                return fill;
+            }
+        }
     }
 
     fn completed(&mut self, done: &[(Operation, i32)]) {
@@ -152,11 +185,17 @@ pub(crate) struct Verifying {
     began_ns: Option<u64>,
     gate: Gate,
     drawn: Vec<Operation>,
+    /// Discards that follow what was drawn.
+    due: Vec<Operation>,
     /// The writer will give no more.
     dry: bool,
     /// Nobody knows what stands here.
     failed: Vec<Range>,
     among: Writer,
+    /// What is discarded before it is checked.
+    discarding: Option<Discarding>,
+    /// How far it is, where somebody wants to know.
+    noting: Option<Noting>,
 }
 
 impl Verifying {
@@ -181,10 +220,23 @@ impl Verifying {
             began_ns: None,
             gate: Gate::default(),
             drawn: Vec::new(),
+            due: Vec::new(),
             dry: false,
             failed: Vec::new(),
             among,
+            discarding: None,
+            noting: None,
         }
+    }
+
+    /// The same, which discards some of what it wrote.
+    pub(crate) fn discarding(self, discarding: Option<Discarding>) -> Self {
+        Verifying { discarding, ..self }
+    }
+
+    /// The same, which notes how far it is.
+    pub(crate) fn noting(self, noting: Option<Noting>) -> Self {
+        Verifying { noting, ..self }
     }
 
     /// Draws writes (and the reads and syncs between them); answers what the source said.
@@ -201,6 +253,10 @@ impl Verifying {
             }
             let mark = if is_write(operation) { mark } else { operation.mark };
             self.gate.hold(Operation { mark, ..*operation });
+            if let Some(discarding) = &mut self.discarding {
+                discarding.after(operation, &mut self.due);
+                self.due.drain(..).for_each(|discard| self.gate.hold(discard));
+            }
         }
         fill
     }
@@ -219,12 +275,21 @@ impl Verifying {
             let ahead = (self.written - self.read).min(wanted as u64) as usize;
             let fill = self.reader.fill(now_ns, ahead, &mut Pace::Closed, &mut self.drawn);
             for operation in &self.drawn {
-                let mark = CHECK | OURS | self.read;
+                let number = self.read;
                 self.read += 1;
                 let range = Range::of(operation);
                 if !is_write(operation) || self.failed.iter().any(|failed| failed.meets(&range)) {
                     continue;
                 }
+                let mark = match &self.discarding {
+                    None => CHECK | OURS | number,
+                    Some(discarding) => match discarding.of(&range) {
+                        Gone::Nothing => CHECK | OURS | number,
+                        Gone::All if discarding.zeros() => CHECK | ZEROS,
+                        // Anything may stand there.
+                        Gone::All | Gone::Some => continue,
+                    },
+                };
                 let (verb, cell) = (Verb::Read, self.read_cell);
                 self.gate.hold(Operation { verb, cell, mark, due_ns: now_ns, ..*operation });
                 wanted -= 1;
@@ -257,12 +322,12 @@ impl Verifying {
     }
 }
 
-fn is_write(operation: &Operation) -> bool {
+pub(super) fn is_write(operation: &Operation) -> bool {
     matches!(operation.verb, Verb::Write | Verb::Commit)
 }
 
-impl Source for Verifying {
-    fn fill(&mut self, now_ns: u64, room: usize, pace: &mut Pace, out: &mut Vec<Operation>) -> Fill {
+impl Verifying {
+    fn next(&mut self, now_ns: u64, room: usize, pace: &mut Pace, out: &mut Vec<Operation>) -> Fill {
         let (mut room, began) = (room, *self.began_ns.get_or_insert(now_ns));
         if self.time_ns.is_some_and(|time| now_ns >= began.saturating_add(time)) {
             self.dry = true;
@@ -299,13 +364,28 @@ impl Source for Verifying {
             }
         }
     }
+}
+
+impl Source for Verifying {
+    fn fill(&mut self, now_ns: u64, room: usize, pace: &mut Pace, out: &mut Vec<Operation>) -> Fill {
+        let from = out.len();
+        let fill = self.next(now_ns, room, pace, out);
+        if let Some(noting) = &mut self.noting {
+            noting.began(&out[from..]);
+        }
+        fill
+    }
 
     fn completed(&mut self, done: &[(Operation, i32)]) {
         self.writer.completed(done);
         self.gate.completed(done);
+        if let Some(noting) = &mut self.noting {
+            noting.completed(done);
+        }
         for (operation, result) in done {
             let failed = *result != operation.length as i32;
-            if failed && is_write(operation) && self.failed.len() < FAILED_MOST {
+            let changes = is_write(operation) || operation.verb == Verb::Trim;
+            if failed && changes && self.failed.len() < FAILED_MOST {
                 self.failed.push(Range::of(operation));
             }
         }
@@ -329,7 +409,9 @@ mod tests {
         from_disk: false,
         only: false,
         fatal: false,
+        discards: None,
     };
+    const TENTH: Discards = Discards { percent: 10, after: 20, batch: 20, zeros: true };
 
     fn alone() -> Writer {
         Writer::of(Arc::new(AtomicU32::new(1)))
@@ -440,5 +522,60 @@ mod tests {
         let read = all.iter().filter(|op| op.mark & CHECK != 0).count();
         let written = all.iter().filter(|op| is_write(op)).count();
         assert!(written < 100 && read == written, "{read} {written}");
+    }
+
+    #[test]
+    fn what_was_discarded_is_read_as_zeros_and_nothing_else_is() {
+        let sources =
+            (writes(Pattern::Uniform { once: false }, 500), writes(Pattern::Uniform { once: false }, 500));
+        let mut source =
+            Verifying::new(sources, PLAN, 2, None, alone()).discarding(Some(Discarding::new(TENTH, 1, 5)));
+        let all = play(&mut source, 8, |_| false);
+        // What a block holds when all is done: the last write of it, or nothing.
+        let mut holds = std::collections::HashMap::new();
+        for op in all.iter().filter(|op| is_write(op) || op.verb == Verb::Trim) {
+            holds.insert(op.offset, (op.verb != Verb::Trim).then_some(op.mark));
+        }
+        let reads: Vec<_> = all.iter().filter(|op| op.mark & CHECK != 0).collect();
+        assert!(reads.iter().any(|op| op.mark & ZEROS != 0));
+        for read in reads {
+            match holds[&read.offset] {
+                None => assert_eq!(read.mark, CHECK | ZEROS),
+                Some(last) => assert!(read.mark & OURS != 0 && number(read.mark) <= last),
+            }
+        }
+    }
+
+    #[test]
+    fn a_discard_that_failed_leaves_nothing_that_can_be_checked() {
+        let sources = || writes(Pattern::Sequential(Begin::First), 40);
+        let mut source = Verifying::new((sources(), sources()), PLAN, 2, None, alone())
+            .discarding(Some(Discarding::new(Discards { percent: 100, ..TENTH }, 1, 5)));
+        let all = play(&mut source, 1, |op| op.verb == Verb::Trim);
+        let trims: Vec<u64> = all.iter().filter(|op| op.verb == Verb::Trim).map(|op| op.offset).collect();
+        assert_eq!(trims.len(), 20);
+        assert!(all.iter().filter(|op| op.mark & CHECK != 0).all(|op| !trims.contains(&op.offset)));
+    }
+
+    fn checked(mut source: Checking) -> Vec<u64> {
+        let mut out = Vec::new();
+        while source.fill(0, 8, &mut Pace::Closed, &mut out) != Fill::Done {}
+        assert!(out.iter().all(|op| (op.verb, op.mark) == (Verb::Read, CHECK)));
+        out.iter().map(|op| op.offset).collect()
+    }
+
+    #[test]
+    fn what_an_earlier_run_did_not_write_is_not_checked() {
+        let source = || writes(Pattern::Sequential(Begin::First), 500);
+        let mut all = Vec::new();
+        source().fill(0, 500, &mut Pace::Closed, &mut all);
+        let written: Vec<u64> = all.iter().filter(|op| is_write(op)).map(|op| op.offset).collect();
+        // Of the last four that were begun, two came back.
+        let last = vec![(0, written[99]), (0, written[97])];
+        let progress = crate::progress::Progress { worker: 0, writes: 100, depth: 4, last };
+        let known = Some(Known::new(&progress));
+        let wanted = [&written[..96], &[written[97], written[99]]].concat();
+        assert_eq!(checked(Checking::new(source(), 0, true, known)), wanted);
+        assert_eq!(checked(Checking::new(source(), 0, true, None)).len(), all.len());
     }
 }

@@ -110,7 +110,8 @@ pub struct ArenaView {
     count: usize,
 }
 
-// SAFETY: used on the worker's own thread, between completion and the next push of the same tag.
+// SAFETY: used between completion and the next push of the same tag: on the worker's own thread, or by the one checker
+// to which the worker has lent the tag until it gives it back.
 unsafe impl Send for ArenaView {}
 
 impl ArenaView {
@@ -123,7 +124,8 @@ impl ArenaView {
     pub fn bytes(&mut self, tag: u32, length: usize) -> &mut [u8] {
         assert!((tag as usize) < self.count && length <= self.stride, "a tag of this arena");
         // SAFETY: inside the mapping by the assertion; the tag is not with the kernel while its content is made
-        // or checked (the worker pushes it afterwards, or has just had it back), and `&mut self` excludes a second view.
+        // or checked (the worker pushes it afterwards, or has just had it back), and `&mut self` excludes a second slice
+        // of this view; other views are not asked for a tag that is lent to somebody.
         unsafe { std::slice::from_raw_parts_mut(self.base.add(tag as usize * self.pitch), length) }
     }
 }

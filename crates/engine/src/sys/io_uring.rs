@@ -4,6 +4,7 @@ use super::arena::Arena;
 use super::psync;
 use super::ring_mode::{Mode, Tasks, climb};
 use crate::files::OpenTarget;
+use crate::priorities::Priorities;
 use fathom_drive::{Clock, Completion, Operation, Queue};
 use fathom_spec::{QueueOptions, SyncKind, Verb};
 use io_uring::{IoUring, opcode, squeue, types};
@@ -60,8 +61,19 @@ pub struct UringQueue {
     /// Entries that have not come back.
     outstanding: usize,
     mode: Mode,
+    /// What is said of single operations, if anything is.
+    special: Option<Special>,
     notes: Vec<String>,
     on_this_thread: PhantomData<*const ()>,
+}
+
+/// What is said of single operations.
+#[derive(Debug)]
+struct Special {
+    priorities: Option<Priorities>,
+    /// Each so many-th is handed to a thread of the kernel at once; 0: none is.
+    hand_over_every: u32,
+    since: u32,
 }
 
 /// What a ring is made for.
@@ -123,10 +135,24 @@ impl UringQueue {
             unsubmitted: 0,
             outstanding: 0,
             mode,
+            special: (wishes.options.hand_over_every > 0).then_some(Special {
+                priorities: None,
+                hand_over_every: wishes.options.hand_over_every,
+                since: 0,
+            }),
             notes,
             on_this_thread: PhantomData,
             ring,
         }
+    }
+
+    /// The same, with priorities of single operations.
+    pub(crate) fn special(mut self, priorities: Option<Priorities>) -> Self {
+        if priorities.is_some() {
+            let empty = Special { priorities: None, hand_over_every: 0, since: 0 };
+            self.special.get_or_insert(empty).priorities = priorities;
+        }
+        self
     }
 
     /// What was asked for and could not be had, and what was taken instead.
@@ -177,7 +203,7 @@ impl UringQueue {
 
     /// A read, or else a write, of a tag's buffer.
     #[inline(always)]
-    fn transfer(&self, tag: u32, operation: &Operation) -> squeue::Entry {
+    fn transfer(&self, tag: u32, operation: &Operation, priority: u16) -> squeue::Entry {
         let Operation { offset, length, target, .. } = *operation;
         assert!(length as usize <= self.arena.stride());
         let buffer = self.arena.pointer(tag);
@@ -187,10 +213,10 @@ impl UringQueue {
             ($kind:ident $(, $index:ident)?) => {
                 if self.fixed_files {
                     let file = types::Fixed(target.into());
-                    opcode::$kind::new(file, buffer, length $(, $index)?).offset(offset).rw_flags(flags).build()
+                    opcode::$kind::new(file, buffer, length $(, $index)?).offset(offset).rw_flags(flags).ioprio(priority).build()
                 } else {
                     let file = types::Fd(self.fd(target));
-                    opcode::$kind::new(file, buffer, length $(, $index)?).offset(offset).rw_flags(flags).build()
+                    opcode::$kind::new(file, buffer, length $(, $index)?).offset(offset).rw_flags(flags).ioprio(priority).build()
                 }
             };
         }
@@ -221,6 +247,27 @@ impl UringQueue {
         }
     }
 
+    /// Operations of which something is said one by one.
+    #[cold]
+    fn push_special(&mut self, tags: &[u32], operations: &[Operation]) {
+        for (tag, operation) in tags.iter().zip(operations) {
+            let (true, Some(special)) =
+                (matches!(operation.verb, Verb::Read | Verb::Write), &mut self.special)
+            else {
+                self.push_other(*tag, operation);
+                continue;
+            };
+            let priority = special.priorities.as_mut().map_or(0, |priorities| priorities.draw(operation));
+            special.since += 1;
+            let hands_over = special.hand_over_every > 0 && special.since >= special.hand_over_every;
+            if hands_over {
+                special.since = 0;
+            }
+            let entry = self.transfer(*tag, operation, priority);
+            self.queue(&[if hands_over { entry.flags(squeue::Flags::ASYNC) } else { entry }]);
+        }
+    }
+
     /// What is neither a read nor a write.
     #[cold]
     fn push_other(&mut self, tag: u32, operation: &Operation) {
@@ -228,7 +275,7 @@ impl UringQueue {
         let range = (operation.offset, operation.length);
         match operation.verb {
             Verb::Commit => {
-                let write = self.transfer(tag, operation);
+                let write = self.transfer(tag, operation, 0);
                 match self.sync_entry(operation.target, self.commit, range) {
                     Some(sync) => self.queue(&[
                         write.flags(squeue::Flags::IO_LINK).user_data(word | PART_WRITE),
@@ -391,9 +438,12 @@ impl Queue for UringQueue {
 
     #[inline]
     fn push(&mut self, tags: &[u32], operations: &[Operation]) {
+        if self.special.is_some() {
+            return self.push_special(tags, operations);
+        }
         for (tag, operation) in tags.iter().zip(operations) {
             if matches!(operation.verb, Verb::Read | Verb::Write) {
-                let entry = self.transfer(*tag, operation);
+                let entry = self.transfer(*tag, operation, 0);
                 self.queue(&[entry]);
             } else {
                 self.push_other(*tag, operation);

@@ -4,6 +4,7 @@
 use super::arena::Arena;
 use super::psync;
 use crate::files::OpenTarget;
+use crate::priorities::Priorities;
 use fathom_drive::{Clock, Completion, Operation, Queue};
 use fathom_spec::{QueueOptions, SyncKind, Verb};
 use std::io;
@@ -14,6 +15,8 @@ const PREAD: u16 = 0;
 const PWRITE: u16 = 1;
 const FSYNC: u16 = 2;
 const FDSYNC: u16 = 3;
+/// In a control's flags: its priority counts (IOCB_FLAG_IOPRIO of linux/aio_abi.h).
+const HAS_PRIORITY: u32 = 1 << 1;
 const RING_MAGIC: u32 = 0xa10a_10a1;
 
 /// The kernel's struct iocb.
@@ -84,6 +87,8 @@ pub struct AioQueue {
     shared_ring: bool,
     /// Does the kernel refuse asynchronous syncs?
     syncs_here: bool,
+    /// Operations at a priority of their own.
+    priorities: Option<Priorities>,
     notes: Vec<String>,
 }
 
@@ -156,6 +161,7 @@ impl AioQueue {
             sync,
             shared_ring,
             syncs_here: false,
+            priorities: None,
             notes,
         })
     }
@@ -163,6 +169,23 @@ impl AioQueue {
     /// What was asked for and could not be had, and what was taken instead.
     pub fn notes(&self) -> &[String] {
         &self.notes
+    }
+
+    /// The same, with priorities of single operations.
+    pub(crate) fn with(mut self, priorities: Option<Priorities>) -> Self {
+        self.priorities = priorities;
+        self
+    }
+
+    /// Sets the priorities of what was lined up.
+    #[cold]
+    fn set_priorities(&mut self, tags: &[u32], operations: &[Operation]) {
+        let Some(priorities) = &mut self.priorities else { return };
+        for (tag, operation) in tags.iter().zip(operations) {
+            let control = &mut self.controls[*tag as usize];
+            let word = priorities.draw(operation);
+            (control.priority, control.flags) = (word as i16, if word == 0 { 0 } else { HAS_PRIORITY });
+        }
     }
 
     /// Prepares the control of a tag and lines it up.
@@ -350,6 +373,9 @@ impl Queue for AioQueue {
                 }
                 _ => self.done.push(Completion { tag, result: -libc::EOPNOTSUPP }),
             }
+        }
+        if self.priorities.is_some() {
+            self.set_priorities(tags, operations);
         }
     }
 

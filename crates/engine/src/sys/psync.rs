@@ -4,8 +4,9 @@ use super::arena::Arena;
 use super::blocking::{Blocking, Calls};
 use crate::files::OpenTarget;
 use fathom_drive::{Clock, Operation};
-use fathom_spec::{SyncKind, Verb};
+use fathom_spec::{QueueOptions, SyncKind, Verb};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Blocking calls.
 pub type PsyncQueue = Blocking<PsyncCalls>;
@@ -17,8 +18,39 @@ pub struct PsyncCalls {
     arena: Arena,
     commit: SyncKind,
     sync: SyncKind,
-    /// Flags of preadv2 and pwritev2; `None`: pread and pwrite.
-    flags: Option<i32>,
+    /// Of preadv2 and pwritev2; `None`: pread and pwrite.
+    flags: Option<Flags>,
+}
+
+/// Flags of preadv2 and pwritev2.
+#[derive(Debug)]
+pub struct Flags {
+    always: i32,
+    /// For so many of the calls, percent, polling too.
+    polled: Option<(u8, AtomicU64)>,
+}
+
+impl Flags {
+    /// What a plan asks for; `seed` draws where only some calls are polled for.
+    pub fn of(options: QueueOptions, seed: u64) -> Self {
+        let some = options.io_poll && (1..100).contains(&options.io_poll_percent);
+        let poll = if options.io_poll && !some { libc::RWF_HIPRI } else { 0 };
+        Flags {
+            always: poll | if options.no_wait { libc::RWF_NOWAIT } else { 0 },
+            polled: some.then(|| (options.io_poll_percent, AtomicU64::new(seed))),
+        }
+    }
+
+    /// Those of the next call.
+    fn next(&self) -> i32 {
+        let Some((percent, state)) = &self.polled else { return self.always };
+        // SplitMix64: one addition and a finisher a call.
+        let z = state.fetch_add(0x9E37_79B9_7F4A_7C15, Relaxed);
+        let z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        let drawn = ((u128::from(z ^ (z >> 31)) * 100) >> 64) as u8;
+        self.always | if drawn < *percent { libc::RWF_HIPRI } else { 0 }
+    }
 }
 
 impl PsyncQueue {
@@ -29,7 +61,7 @@ impl PsyncQueue {
         clock: Clock,
         commit: SyncKind,
         sync: SyncKind,
-        flags: Option<i32>,
+        flags: Option<Flags>,
     ) -> Self {
         Blocking::of(PsyncCalls::new(targets, arena, commit, sync, flags), clock, 64)
     }
@@ -42,7 +74,7 @@ impl PsyncCalls {
         arena: Arena,
         commit: SyncKind,
         sync: SyncKind,
-        flags: Option<i32>,
+        flags: Option<Flags>,
     ) -> Self {
         PsyncCalls { targets, arena, commit, sync, flags }
     }
@@ -51,12 +83,13 @@ impl PsyncCalls {
         let buffer = self.arena.pointer(tag).cast::<libc::c_void>();
         let length = (operation.length as usize).min(self.arena.stride());
         let offset = operation.offset as libc::off_t;
-        match self.flags {
+        match &self.flags {
             // SAFETY: the buffer is `length` bytes inside the arena, which outlives the call; the fd is open.
             None if write => unsafe { libc::pwrite(fd, buffer, length, offset) },
             // SAFETY: as above, and nobody else reads or writes this tag's buffer during the call.
             None => unsafe { libc::pread(fd, buffer, length, offset) },
             Some(flags) => {
+                let flags = flags.next();
                 let vector = libc::iovec { iov_base: buffer, iov_len: length };
                 match write {
                     // SAFETY: one vector that lives through the call, over a buffer as above.
@@ -166,5 +199,20 @@ pub fn sleep_until(clock: &Clock, until_ns: u64) {
     let left = until_ns.saturating_sub(clock.now());
     if left > 0 && until_ns != u64::MAX {
         std::thread::sleep(std::time::Duration::from_nanos(left));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_share_of_the_calls_is_polled_for() {
+        let count = |io_poll, io_poll_percent| {
+            let flags = Flags::of(QueueOptions { io_poll, io_poll_percent, ..QueueOptions::default() }, 5);
+            (0..10_000).filter(|_| flags.next() & libc::RWF_HIPRI != 0).count()
+        };
+        assert_eq!([count(false, 50), count(true, 0), count(true, 100)], [0, 10_000, 10_000]);
+        assert!((2850..3150).contains(&count(true, 30)));
     }
 }

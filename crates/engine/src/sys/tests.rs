@@ -4,7 +4,7 @@ use super::arena::{Arena, ArenaView};
 use super::io_uring::{UringQueue, Wishes};
 use super::libaio::AioQueue;
 use super::mmap::MmapQueue;
-use super::psync::PsyncQueue;
+use super::psync::{Flags, PsyncQueue};
 use super::stdio::StdioQueue;
 use crate::files::OpenTarget;
 use fathom_drive::{Clock, Completion, Operation, Queue};
@@ -102,8 +102,8 @@ fn queues_with(targets: &Arc<[OpenTarget]>, options: QueueOptions) -> Vec<Made> 
     let queue = PsyncQueue::new(targets.clone(), buffers, clock, commit, sync, None);
     made.push(("psync", Box::new(queue), view));
     let (buffers, view) = arena();
-    let flags = if options.no_wait { libc::RWF_NOWAIT } else { 0 };
-    let queue = PsyncQueue::new(targets.clone(), buffers, clock, commit, sync, Some(flags));
+    let flags = Some(Flags::of(options, 1));
+    let queue = PsyncQueue::new(targets.clone(), buffers, clock, commit, sync, flags);
     made.push(("vectored", Box::new(queue), view));
     made
 }

@@ -4,10 +4,10 @@ use crate::guard::{self, Permits};
 use fathom_drive::{Act, Serial, Trouble};
 use fathom_host::Roots;
 use fathom_record::{ExecuteError, Happening};
-use fathom_spec::{Bytes, Entry, Files, Stream, StreamId, Verb};
+use fathom_spec::{Bytes, Entry, Files, StatCall, Stream, StreamId, Verb};
 use rand_xoshiro::Xoshiro256Plus;
 use rand_xoshiro::rand_core::{RngCore, SeedableRng};
-use rustix::fs::{AtFlags, CWD, Mode, OFlags};
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, StatxFlags};
 use rustix::io::Errno;
 use std::path::PathBuf;
 
@@ -201,7 +201,13 @@ impl Filing {
                 let flags = if directory { plain | OFlags::DIRECTORY } else { plain | OFlags::RDWR };
                 rustix::fs::open(path, flags, Mode::empty()).map(|_| 0)
             }
-            Verb::Stat => rustix::fs::statat(CWD, path, AtFlags::SYMLINK_NOFOLLOW).map(|_| 0),
+            Verb::Stat => match self.plan.look {
+                StatCall::Link => rustix::fs::lstat(path).map(|_| 0),
+                StatCall::File => rustix::fs::stat(path).map(|_| 0),
+                StatCall::Extended => {
+                    rustix::fs::statx(CWD, path, AtFlags::empty(), StatxFlags::BASIC_STATS).map(|_| 0)
+                }
+            },
             _ if directory => rustix::fs::rmdir(path).map(|()| 0),
             _ => rustix::fs::unlink(path).map(|()| 0),
         }

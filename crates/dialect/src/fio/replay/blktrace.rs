@@ -10,7 +10,7 @@ const MAGIC: u32 = 0x6561_7400;
 /// The version in its lowest byte.
 const VERSION: u32 = 7;
 /// Bytes of an event's header.
-const HEADER: usize = 48;
+pub(super) const HEADER: usize = 48;
 /// Bytes of a sector.
 const SECTOR: u64 = 512;
 
@@ -71,14 +71,37 @@ impl Event<'_> {
     }
 }
 
-/// Reads the events. An error says what is wrong and with which event.
-pub fn read(bytes: &[u8]) -> Result<Queued, String> {
+/// Where an event stands, and when it was.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Header {
+    /// Its first byte.
+    pub(super) at: usize,
+    /// The byte behind its last.
+    pub(super) end: usize,
+    /// The byte order of the machine that wrote it.
+    pub(super) big: bool,
+    time_ns: u64,
+    notes: bool,
+}
+
+impl Header {
+    /// When it was, ns.
+    pub(super) fn time_ns(&self) -> u64 {
+        self.time_ns
+    }
+
+    /// Is it of the device, and not a note on the recording itself?
+    pub(super) fn is_timed(&self) -> bool {
+        !self.notes
+    }
+}
+
+/// All events, and whether their byte order is the other one than little endian.
+pub(super) fn headers(bytes: &[u8]) -> Result<(bool, Vec<Header>), String> {
     let big = order(bytes).ok_or("it does not begin as blktrace's files do")?;
-    let mut queued = Queued::default();
-    let mut numbers: HashMap<u32, u32> = HashMap::new();
-    let (mut at, mut count, mut first_ns) = (0, 0u64, None);
+    let (mut at, mut all) = (0, Vec::new());
     while at < bytes.len() {
-        count += 1;
+        let count = all.len() + 1;
         let Some(header) = bytes.get(at..at + HEADER) else {
             return Err(format!("event {count} at byte {at} is cut off"));
         };
@@ -92,10 +115,25 @@ pub fn read(bytes: &[u8]) -> Result<Queued, String> {
                 false => format!("event {count} at byte {at} does not begin as events do"),
             });
         }
-        at += HEADER + usize::from(event.half(46));
-        if at > bytes.len() {
+        let end = at + HEADER + usize::from(event.half(46));
+        if end > bytes.len() {
             return Err(format!("event {count} is cut off"));
         }
+        let notes = event.word(28) >> 16 & NOTIFY != 0;
+        all.push(Header { at, end, big, time_ns: event.double(8), notes });
+        at = end;
+    }
+    Ok((big, all))
+}
+
+/// Reads the events. An error says what is wrong and with which event.
+pub fn read(bytes: &[u8]) -> Result<Queued, String> {
+    let (big, headers) = headers(bytes)?;
+    let mut queued = Queued::default();
+    let mut numbers: HashMap<u32, u32> = HashMap::new();
+    let mut first_ns = None;
+    for (count, header) in (1..).zip(headers) {
+        let event = Event { bytes: &bytes[header.at..header.at + HEADER], big };
         let (length, action, device) = (event.word(24), event.word(28), event.word(36));
         let Some(deed) = deed(action, length) else { continue };
         let offset = event.double(16).checked_mul(SECTOR).filter(|offset| *offset < 1 << 62);

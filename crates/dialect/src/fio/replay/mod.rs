@@ -5,11 +5,13 @@
 //! |---|---|
 //! | [`iolog`] | fio's text, versions 2 and 3 |
 //! | [`blktrace`] | blktrace's binary events |
+//! | [`merge`] | several of blktrace's put together into one |
 //! | [`recall()`] | reads what jobs name, and what follows for the jobs |
 //! | [`written`] | `write_iolog`: the same text, written |
 
 pub mod blktrace;
 pub mod iolog;
+pub mod merge;
 pub mod recall;
 pub mod written;
 
@@ -19,6 +21,7 @@ use super::job::{Job, Look};
 use super::meaning::split_names;
 use super::place::{Place, Trouble};
 use super::territory::{Facts, FileFacts, FileNeed, Territory};
+use super::values::Value;
 use fathom_spec::Verb;
 use std::fmt::Write;
 use std::sync::Arc;
@@ -169,8 +172,12 @@ pub struct Replay {
     pub align: u64,
     /// Left out: reads, writes, trims, syncs.
     pub skip: [bool; 4],
+    /// The paths are put together into one recording.
+    pub merge: Option<merge::Merge>,
     /// What was read, in the order of the paths; see [`recall()`].
     pub recorded: Vec<Arc<Recorded>>,
+    /// The bytes that belong into the file of `merge`; see [`recall()`].
+    pub merged: Option<Vec<u8>>,
 }
 
 impl Replay {
@@ -262,8 +269,25 @@ pub(crate) fn said(look: &Look) -> Result<Option<Replay>, Trouble> {
         scale: look.count("replay_scale").unwrap_or(1).max(1),
         align,
         skip,
+        merge: merged(look)?,
         recorded: Vec::new(),
+        merged: None,
     }))
+}
+
+/// How recordings are put together, if they are.
+fn merged(look: &Look) -> Result<Option<merge::Merge>, Trouble> {
+    let numbers = |name: &str, least: f64| match look.value(name) {
+        Some(Value::Floats(list)) if list.iter().any(|number| *number < least) => {
+            Err(look.wrong(name, "one of its numbers is too small", &format!("say {least} or more")))
+        }
+        Some(Value::Floats(list)) => Ok(list.clone()),
+        _ => Ok(Vec::new()),
+    };
+    let scalars = numbers("merge_blktrace_scalars", 0.01)?;
+    let repeats = numbers("merge_blktrace_iters", 1.0)?.iter().map(|number| *number as u64).collect();
+    let file = look.text("merge_blktrace_file").filter(|file| !file.is_empty()).map(str::to_owned);
+    Ok(file.map(|file| merge::Merge { file, scalars, repeats }))
 }
 
 /// Was an option said with a value that switches it off?

@@ -1,6 +1,7 @@
 //! Reads the recordings that jobs name, and settles what follows for the jobs: which directions they have.
 
-use super::{Recorded, blktrace, iolog};
+use super::merge::{self, Merge};
+use super::{Recorded, Replay, blktrace, iolog};
 use crate::fio::job::Job;
 use crate::fio::place::Trouble;
 use fathom_spec::Verb;
@@ -21,17 +22,13 @@ pub fn recall(jobs: &mut [Job], read: ReadBytes, device: FindDevice) -> Result<(
             let what = format!("{}: {} replays nothing", job.name, job.engine.name);
             return Err(Trouble::at(&replay.at, what, "say another ioengine="));
         }
-        // The same file twice is read once.
-        let mut known: HashMap<&str, Arc<Recorded>> = HashMap::new();
-        let mut all = Vec::new();
-        for path in &replay.paths {
-            let recorded = match known.get(path.as_str()) {
-                Some(recorded) => recorded.clone(),
-                None => Arc::new(one(job, path, read, device)?),
-            };
-            known.insert(path, recorded.clone());
-            all.push(recorded);
-        }
+        let (all, merged) = match &replay.merge {
+            None => (each(job, replay, read, device)?, None),
+            Some(how) => {
+                let bytes = put_together(job, replay, how, read)?;
+                (vec![Arc::new(one(job, &how.file, &|_| Ok(bytes.clone()), device)?)], Some(bytes))
+            }
+        };
         let occurs = |verb: &Verb| all.iter().any(|recorded| recorded.verbs().contains(verb));
         let verbs: Vec<Verb> = [Verb::Read, Verb::Write, Verb::Trim].into_iter().filter(occurs).collect();
         let direction = &mut job.direction;
@@ -44,10 +41,45 @@ pub fn recall(jobs: &mut [Job], read: ReadBytes, device: FindDevice) -> Result<(
         // Only syncs: they are a writer's.
         direction.verbs = if verbs.is_empty() { vec![Verb::Write] } else { verbs };
         if let Some(replay) = &mut job.replay {
-            replay.recorded = all;
+            (replay.recorded, replay.merged) = (all, merged);
         }
     }
     Ok(())
+}
+
+/// What each of the paths holds; the same file twice is read once.
+fn each(
+    job: &Job,
+    replay: &Replay,
+    read: ReadBytes,
+    device: FindDevice,
+) -> Result<Vec<Arc<Recorded>>, Trouble> {
+    let mut known: HashMap<&str, Arc<Recorded>> = HashMap::new();
+    let mut all = Vec::new();
+    for path in &replay.paths {
+        let recorded = match known.get(path.as_str()) {
+            Some(recorded) => recorded.clone(),
+            None => Arc::new(one(job, path, read, device)?),
+        };
+        known.insert(path, recorded.clone());
+        all.push(recorded);
+    }
+    Ok(all)
+}
+
+/// All paths in one recording.
+fn put_together(job: &Job, replay: &Replay, how: &Merge, read: ReadBytes) -> Result<Vec<u8>, Trouble> {
+    let wrong = |what: String| {
+        let hint = "name files that were made with: blkparse DEVICE -o /dev/null -d FILE";
+        Trouble::at(&replay.at, format!("{}: {what}", job.name), hint)
+    };
+    let mut texts = Vec::new();
+    for path in &replay.paths {
+        texts.push(read(path).map_err(|why| wrong(format!("cannot read {path}: {why}")))?);
+    }
+    let named: Vec<(&str, &[u8])> =
+        replay.paths.iter().map(String::as_str).zip(texts.iter().map(Vec::as_slice)).collect();
+    merge::merge(&named, how).map_err(wrong)
 }
 
 fn one(job: &Job, path: &str, read: ReadBytes, device: FindDevice) -> Result<Recorded, Trouble> {

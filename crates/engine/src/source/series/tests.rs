@@ -122,6 +122,7 @@ fn a_block_in_flight_is_given_to_nobody_else() {
         from_disk: false,
         only: false,
         fatal: true,
+        discards: None,
     });
     let course = course(&stream(&blocks, 8), &blocks, 16_384, None);
     let mut out = Vec::new();
