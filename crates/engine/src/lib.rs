@@ -50,3 +50,4 @@ pub use history::{History, Past};
 pub use lent::Lent;
 pub use queues::buffer_bytes;
 pub use sinks::{Sink, Sinks};
+pub use sys::semaphores::Semaphores;
