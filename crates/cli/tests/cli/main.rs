@@ -6,6 +6,7 @@ mod bonnie;
 mod dd;
 mod disks;
 mod dt;
+mod dt_random;
 mod dt_shapes;
 mod dt_watch;
 mod faults;
