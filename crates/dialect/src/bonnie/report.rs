@@ -185,7 +185,7 @@ fn pair(figure: Option<Figure>, says: impl Fn(f64) -> String) -> String {
 pub fn csv(options: &Options, seen: &Seen, out: &mut impl Write) -> io::Result<()> {
     let shown = |number: u64| if number > 0 { number.to_string() } else { String::new() };
     let mut fields =
-        vec!["1.98,2.00a".to_owned(), seen.name.replace(',', " "), "1".to_owned(), seen.seed.to_string()];
+        vec!["1.98,2.00a".to_owned(), seen.name.replace(',', " "), options.copies.to_string(), seen.seed.to_string()];
     match seen.size {
         0 => fields.push(",,,".to_owned()),
         // As there, the size of a block is left out.
