@@ -52,10 +52,15 @@ pub fn run(words: &[String], context: &Context, engine: &mut Engine) -> u8 {
     status
 }
 
+/// bonnie++'s exit status for anything that went wrong.
+const FAILED: u8 = 1;
+/// What it says when it is interrupted.
+const CLEANING: &str = "Cleaning up test directory after error.\n";
+
 fn refuse(why: &str) -> u8 {
     // Who closed stderr does not want to know.
     let _ = std::io::stderr().lock().write_all(why.as_bytes());
-    1
+    FAILED
 }
 
 /// Says something on the way.
@@ -168,14 +173,16 @@ fn measure(
         match all_tests(options, &mut seen, (&interrupt, meeting), engine, &mut steps.record) {
             Ok(()) => report(options, &seen),
             Err(why) => {
-                status = if interrupt.raised() { INTERRUPTED } else { refuse(&why) };
+                refuse(if interrupt.raised() { CLEANING } else { &why });
+                status = if interrupt.raised() { INTERRUPTED } else { FAILED };
                 break;
             }
         }
         steps.save();
     }
     steps.end(status, notes(options, size));
-    status
+    // The record tells an interrupt from a failure; bonnie++'s status does not.
+    if status == 0 { 0 } else { FAILED }
 }
 
 /// One after the other; what was seen of each goes into the record at once.
@@ -191,6 +198,10 @@ fn all_tests(
         if test == Test::CreateInOrder {
             place.remove();
         }
+        meeting.wait(test, interrupt)?;
+        if interrupt.raised() {
+            return Err(String::new());
+        }
         let (begin, end) = test.says();
         tell(options, begin);
         place.prepare(test)?;
@@ -199,7 +210,6 @@ fn all_tests(
         names.iter().for_each(|name| permits.add_consent(name));
         engine.permits = permits;
         let plan = bonnie::plan(options, test, &names, seen.size, seen.seed);
-        meeting.wait(test, interrupt)?;
         let mut run = engine.execute(&plan, &mut Until(interrupt)).map_err(|error| format!("\n{error}\n"))?;
         run.name = test.name().to_owned();
         run.load = Load { small: plan.streams.iter().map(|stream| stream.workers).sum(), large: 0 };
@@ -213,10 +223,7 @@ fn all_tests(
             return Err(String::new());
         }
         match test {
-            Test::Seek => {
-                let seekers = options.seekers as usize * options.copies as usize;
-                tell(options, &format!("{}\n", "done...".repeat(seekers)));
-            }
+            Test::Seek => tell(options, &format!("{}\n", "done...".repeat(options.seekers as usize))),
             _ => tell(options, end),
         }
     }

@@ -54,7 +54,8 @@ impl History {
 
     /// The pieces of these bytes.
     fn pieces_of(&self, bytes: &[u8]) -> Vec<(u32, Vec<u8>)> {
-        let starts = (0..self.pieces).map(|piece| piece * self.apart).take_while(|start| *start < bytes.len());
+        let starts =
+            (0..self.pieces).map(|piece| piece * self.apart).take_while(|start| *start < bytes.len());
         let piece = |start: usize| bytes[start..].iter().take(self.bytes).copied().collect();
         starts.map(|start| (start as u32, piece(start))).collect()
     }

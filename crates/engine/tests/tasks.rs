@@ -73,7 +73,8 @@ fn what_a_directory_lists_is_gone_through_whatever_its_names_are() {
     let folder = folder();
     for directories in [0, 3] {
         for names in [Names::NumberFirst { seed: 5 }, Names::LettersFirst { seed: 5 }] {
-            let base = Files { directories, names, prefix: "f".to_owned(), ..files(folder.path(), &[Verb::Create]) };
+            let base =
+                Files { directories, names, prefix: "f".to_owned(), ..files(folder.path(), &[Verb::Create]) };
             assert_eq!(counts(&run(&plan(Work::Files(base.clone())))), [(Verb::Create, 50, 0)]);
             // Later plans know the files by what the directory lists.
             let verbs = vec![Verb::Stat, Verb::Read, Verb::Delete];
@@ -117,7 +118,8 @@ fn links_are_names_of_one_file_that_comes_and_goes_with_them() {
 #[test]
 fn pieces_and_syncs_of_each_file_change_nothing_of_what_is_there() {
     let folder = folder();
-    let base = Files { durable: true, piece: Bytes(7), count: 5, directories: 2, ..files(folder.path(), &ALL) };
+    let base =
+        Files { durable: true, piece: Bytes(7), count: 5, directories: 2, ..files(folder.path(), &ALL) };
     let seen = run(&plan(Work::Files(base)));
     assert_eq!(counts(&seen), ALL.map(|verb| (verb, 5, 0)));
     assert_eq!(seen.workers[0].counts[0].1.bytes, 15_000);

@@ -149,7 +149,7 @@ pub enum Names {
     /// Worker and number: `0.17`.
     #[default]
     Plain,
-    /// Seven digits, which go on from worker to worker, and up to twelve letters and digits that follow from a seed.
+    /// Ten hexadecimal digits, which go on from worker to worker, and up to twelve letters and digits that follow from a seed.
     NumberFirst {
         /// The seed.
         seed: u64,

@@ -19,7 +19,8 @@ fn failed(what: &str, error: &std::io::Error) -> String {
 
 fn say(text: &str) {
     // Who closed stdout does not want to know.
-    let _ = std::io::stdout().lock().write_all(text.as_bytes());
+    let mut out = std::io::stdout().lock();
+    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
 }
 
 /// Makes the semaphores for so many processes, or with -1 removes them; answers the exit status.
@@ -80,10 +81,14 @@ impl Place {
                 let met = all.meet(test as u16, || interrupt.raised());
                 met.map(|_| ()).map_err(|error| failed("decrement semaphore", &error))
             }
+            // The end of stdin is an answer too.
             Place::Prompt => {
-                let _ = std::io::stderr().lock().write_all(b"\nHit enter to continue.");
+                say(&format!("\n{}:\n", test as u8));
                 let mut line = String::new();
-                std::io::stdin().read_line(&mut line).map(|_| ()).map_err(|error| failed("read stdin", &error))
+                std::io::stdin()
+                    .read_line(&mut line)
+                    .map(|_| ())
+                    .map_err(|error| failed("read stdin", &error))
             }
         }
     }

@@ -37,13 +37,15 @@ fn a_random_limit_makes_a_file_within_its_bounds() {
 #[test]
 fn each_pass_draws_its_direction_and_its_type_and_verifies() {
     let place = Place::new();
-    let said = dt(&place, "of=f limit=64k bs=4k passes=8 iotype=vary iodir=vary pattern=iot disable=pstats").ends(0);
+    let said =
+        dt(&place, "of=f limit=64k bs=4k passes=8 iotype=vary iodir=vary pattern=iot disable=pstats").ends(0);
     let ends = said.out.lines().filter(|line| line.contains("End of ")).collect::<Vec<_>>();
     assert_eq!(ends.len(), 16, "{}", said.out);
     assert!(said.out.contains("Total passes completed: 8/8"), "{}", said.out);
     // The record tells of each half what it was.
     let kept = place.say(&["show", "last", "--json"]).ends(0).json();
-    let plans = kept["runs"].as_array().unwrap().iter().map(|run| run["plan"]["streams"][0]["work"].to_string());
+    let plans =
+        kept["runs"].as_array().unwrap().iter().map(|run| run["plan"]["streams"][0]["work"].to_string());
     let kinds: std::collections::BTreeSet<String> = plans.collect();
     assert!(kinds.len() >= 4, "{kinds:?}");
 }

@@ -19,6 +19,7 @@ mod input;
 mod iozone;
 mod orion;
 mod output;
+mod peers_faults;
 mod place;
 mod second;
 mod signals;

@@ -237,7 +237,10 @@ fn set(options: &mut Options, letter: char, value: &str) -> Result<(), Wrong> {
         }
         's' => bulk(options, value)?,
         'n' => files(options, value)?,
-        'c' => options.copies = value.parse().ok().filter(|copies| (1..=COPIES_MOST).contains(copies)).ok_or(None)?,
+        'c' => {
+            options.copies =
+                value.parse().ok().filter(|copies| (1..=COPIES_MOST).contains(copies)).ok_or(None)?
+        }
         // As there, none is as if it had not been said.
         'p' => options.serves = Some(value.parse().map_err(|_| None)?).filter(|processes| *processes != 0),
         'y' => {
@@ -344,13 +347,27 @@ mod tests {
         assert_eq!((got.entry, got.file_most), (Entry::HardLink, 0));
         assert_eq!((options("-p -1").serves, options("-p 0").serves), (Some(-1), None));
         let got = options("-yp -n 2:-2:0:3");
-        assert_eq!((got.meeting, got.entry, got.directories), (Some(Meeting::Prompt), Entry::SymbolicLink, 3));
+        assert_eq!(
+            (got.meeting, got.entry, got.directories),
+            (Some(Meeting::Prompt), Entry::SymbolicLink, 3)
+        );
         assert_eq!(options("-n 1:9:0:1:4k").file_chunk, 4096);
     }
 
     #[test]
     fn what_is_wrong_or_missing_is_refused_and_named() {
-        let usage = ["extra", "-s 16:100", "-s 16:3000", "-n 1:5:10", "-r x", "-s 1:8k:10:0", "-c 0", "-yx", "-n 1:-3", "-p x"];
+        let usage = [
+            "extra",
+            "-s 16:100",
+            "-s 16:3000",
+            "-n 1:5:10",
+            "-r x",
+            "-s 1:8k:10:0",
+            "-c 0",
+            "-yx",
+            "-n 1:-3",
+            "-p x",
+        ];
         usage.iter().for_each(|line| assert_eq!(said(line), Asked::Refused(USAGE.to_owned()), "{line}"));
         let named = [
             ("-Q", "invalid option -- 'Q'"),

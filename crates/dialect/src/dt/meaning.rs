@@ -158,7 +158,11 @@ pub(super) fn together(options: &Options) -> Result<(), OptionError> {
     if (options.fill.always || options.fill.word.is_some()) && (!options.writes() || options.pairs()) {
         return say("What is filled first must be written (of=): fill_pattern= and enable=fill_always.");
     }
-    if options.writes() && options.limit.is_none() && options.limits.is_none() && (options.records == 0 || options.shape.varies()) {
+    if options.writes()
+        && options.limit.is_none()
+        && options.limits.is_none()
+        && (options.records == 0 || options.shape.varies())
+    {
         return say("Please say how much to write: limit= or records=.");
     }
     if options.tags && options.block < 512 {
@@ -175,7 +179,8 @@ pub(super) fn together(options: &Options) -> Result<(), OptionError> {
 fn shapes_together(options: &Options) -> Result<(), OptionError> {
     let say = |text: &str| Err(OptionError::Together(text.to_owned()));
     let Options { shape, crew, .. } = options;
-    let random = options.random || shape.varies_type || shape.random_reads.is_some() || shape.random_writes.is_some();
+    let random =
+        options.random || shape.varies_type || shape.random_reads.is_some() || shape.random_writes.is_some();
     if options.writes() && random && options.records_of(true) != options.records_of(false) {
         return say("With random I/O ibs= and obs= must be the same: else what was not written is read.");
     }

@@ -687,8 +687,14 @@ mod tests {
             all.collect::<std::collections::BTreeSet<_>>()
         };
         assert_eq!(forms("of=f limit=1m iotype=vary iodir=vary").len(), 4);
-        assert_eq!(forms("of=f limit=1m iotype=vary").into_iter().collect::<Vec<_>>(), [(false, false), (true, false)]);
-        assert_eq!(forms("of=f limit=1m iodir=vary iotype=random").into_iter().collect::<Vec<_>>(), [(true, false), (true, true)]);
+        assert_eq!(
+            forms("of=f limit=1m iotype=vary").into_iter().collect::<Vec<_>>(),
+            [(false, false), (true, false)]
+        );
+        assert_eq!(
+            forms("of=f limit=1m iodir=vary iotype=random").into_iter().collect::<Vec<_>>(),
+            [(true, false), (true, true)]
+        );
         assert_eq!(forms("of=f limit=1m iodir=reverse").into_iter().collect::<Vec<_>>(), [(false, true)]);
     }
 

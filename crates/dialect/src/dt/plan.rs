@@ -346,10 +346,12 @@ fn one_file(options: &Options, place: &Place, pass: u64, half: Half) -> Plan {
     let path = if writes { options.name() } else { options.reads_from() };
     let create = (writes && place.file).then(|| Bytes(start + place.length));
     let space = plan.add_target(target(options, path, create, writes));
-    let content = || Content::DataTest(Box::new(match half {
-        Half::Fill => filled(options, place, pass),
-        _ => format(options, place, pass),
-    }));
+    let content = || {
+        Content::DataTest(Box::new(match half {
+            Half::Fill => filled(options, place, pass),
+            _ => format(options, place, pass),
+        }))
+    };
     let compares = half == Half::Read && options.compare;
     if walks(options, half) {
         plan.add_stream(walk(options, place, half, (space, content())));

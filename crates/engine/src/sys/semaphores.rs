@@ -45,8 +45,7 @@ impl Semaphores {
     /// `ERANGE` below 0 and above 32767.
     pub fn set(&self, number: u16, value: i32) -> io::Result<()> {
         // SAFETY: the fourth argument of SETVAL is an int, passed in a union that begins with it.
-        let answer =
-            unsafe { libc::semctl(self.id, number.into(), libc::SETVAL, libc::c_long::from(value)) };
+        let answer = unsafe { libc::semctl(self.id, number.into(), libc::SETVAL, libc::c_long::from(value)) };
         checked(answer).map(|_| ())
     }
 

@@ -280,7 +280,11 @@ impl Filing {
                 let flags = if directory { PLAIN | OFlags::DIRECTORY } else { PLAIN | OFlags::RDWR };
                 rustix::fs::openat(&self.root, name, flags, Mode::empty()).map(|_| 0)
             }
-            Verb::Stat => rustix::fs::statat(&self.root, name, AtFlags::SYMLINK_NOFOLLOW).map(|_| 0),
+            Verb::Stat => {
+                // A link is looked through.
+                let how = if self.links() { AtFlags::empty() } else { AtFlags::SYMLINK_NOFOLLOW };
+                rustix::fs::statat(&self.root, name, how).map(|_| 0)
+            }
             _ => {
                 let how = if directory { AtFlags::REMOVEDIR } else { AtFlags::empty() };
                 rustix::fs::unlinkat(&self.root, name, how)?;

@@ -8,7 +8,7 @@ use rustix::io::Errno;
 use std::ffi::CStr;
 use std::os::fd::OwnedFd;
 
-/// Most letters beside the seven digits of a name.
+/// Most letters beside the ten digits of a name.
 const LETTERS_MOST: u64 = 12;
 const LETTERS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
@@ -45,13 +45,14 @@ impl Naming {
         CStr::from_bytes_until_nul(&self.name).unwrap_or_default()
     }
 
-    fn digits(&mut self, number: u64, least: usize) {
+    /// A number to a base of 10 or 16, with so many digits at least.
+    fn digits(&mut self, number: u64, base: u64, least: usize) {
         let mut text = [b'0'; 20];
         let (mut left, mut at) = (number, text.len());
         while left > 0 || text.len() - at < least {
             at -= 1;
-            text[at] = b'0' + (left % 10) as u8;
-            left /= 10;
+            text[at] = b"0123456789abcdef"[(left % base) as usize];
+            left /= base;
         }
         self.name.extend_from_slice(&text[at..]);
     }
@@ -73,9 +74,9 @@ impl Naming {
     fn folder(&mut self, number: u32) {
         self.name.extend_from_slice(self.prefix.as_bytes());
         self.name.push(b'd');
-        self.digits(self.worker, 1);
+        self.digits(self.worker, 10, 1);
         self.name.push(b'.');
-        self.digits(number.into(), 1);
+        self.digits(number.into(), 10, 1);
     }
 
     /// Makes the name of a directory.
@@ -96,17 +97,17 @@ impl Naming {
         let own = self.first + u64::from(number);
         match self.names {
             Names::Plain => {
-                self.digits(self.worker, 1);
+                self.digits(self.worker, 10, 1);
                 self.name.push(b'.');
-                self.digits(number.into(), 1);
+                self.digits(number.into(), 10, 1);
             }
             Names::NumberFirst { seed } => {
-                self.digits(own, 7);
+                self.digits(own, 16, 10);
                 self.letters(seed, own);
             }
             Names::LettersFirst { seed } => {
                 self.letters(seed, own);
-                self.digits(own, 7);
+                self.digits(own, 16, 10);
             }
         }
         self.name.push(0);
@@ -198,20 +199,23 @@ mod tests {
     fn plain_names_tell_worker_and_number_and_their_directory() {
         let plan = Files { prefix: "f".to_owned(), count: 3, ..Files::default() };
         assert_eq!(names(&plan, 4), ["f4.0", "f4.1", "f4.2"]);
-        assert_eq!(names(&Files { first: 2, directories: 2, ..plan }, 1), ["fd3.0/f3.0", "fd3.1/f3.1", "fd3.0/f3.2"]);
+        assert_eq!(
+            names(&Files { first: 2, directories: 2, ..plan }, 1),
+            ["fd3.0/f3.0", "fd3.1/f3.1", "fd3.0/f3.2"]
+        );
     }
 
     #[test]
-    fn seven_digits_and_up_to_twelve_letters_are_the_same_for_the_same_seed_and_never_meet() {
+    fn ten_digits_and_up_to_twelve_letters_are_the_same_for_the_same_seed_and_never_meet() {
         let plan = Files { count: 1000, names: Names::NumberFirst { seed: 7 }, ..Files::default() };
         let first = names(&plan, 0);
         assert_eq!(first, names(&plan, 0));
-        assert!(first[17].starts_with("0000017"));
+        assert!(first[17].starts_with("0000000011"));
         assert!(first.is_sorted());
         let lengths: BTreeSet<usize> = first.iter().map(String::len).collect();
-        assert_eq!(lengths, (7..=19).collect());
+        assert_eq!(lengths, (10..=22).collect());
         let turned = names(&Files { names: Names::LettersFirst { seed: 7 }, ..plan.clone() }, 1);
-        assert!(turned[5].ends_with("0001005"));
+        assert!(turned[5].ends_with("00000003ed"));
         assert!(!turned.is_sorted());
         let all: BTreeSet<String> = [first, turned, names(&plan, 1)].concat().into_iter().collect();
         assert_eq!(all.len(), 3000);
