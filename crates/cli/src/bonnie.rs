@@ -2,6 +2,7 @@
 //! line out. Each of its tests is one plan, and one run of the record.
 
 mod cache;
+mod meet;
 mod user;
 
 use crate::step::{self, Steps, Until};
@@ -23,6 +24,13 @@ pub fn run(words: &[String], context: &Context, engine: &mut Engine) -> u8 {
     if let Err(why) = ready(&options, context) {
         return refuse(&why);
     }
+    if let Some(processes) = options.serves {
+        return meet::serve(processes);
+    }
+    let meeting = match meet::Place::of(&options) {
+        Ok(meeting) => meeting,
+        Err(why) => return refuse(&why),
+    };
     let memory_mib = memory_mib();
     let size = options.size_on(memory_mib);
     if let Err(why) = options.guard(memory_mib) {
@@ -39,15 +47,20 @@ pub fn run(words: &[String], context: &Context, engine: &mut Engine) -> u8 {
         Ok(limit) => limit,
         Err(why) => return refuse(&why),
     };
-    let status = measure(&options, (size, seed), context, engine);
+    let status = measure(&options, (size, seed), &meeting, context, engine);
     drop(limit);
     status
 }
 
+/// bonnie++'s exit status for anything that went wrong.
+const FAILED: u8 = 1;
+/// What it says when it is interrupted.
+const CLEANING: &str = "Cleaning up test directory after error.\n";
+
 fn refuse(why: &str) -> u8 {
     // Who closed stderr does not want to know.
     let _ = std::io::stderr().lock().write_all(why.as_bytes());
-    1
+    FAILED
 }
 
 /// Says something on the way.
@@ -89,39 +102,46 @@ fn seed(options: &Options) -> Result<u64, String> {
     Ok(u64::from_be_bytes(bytes))
 }
 
-/// What is on the disk while tests run: removed whatever happens.
+/// What is on the disk while tests run, one path for each copy of them: removed whatever happens.
 struct Place {
-    path: PathBuf,
+    paths: Vec<PathBuf>,
 }
 
 impl Place {
     fn of(options: &Options) -> Self {
-        Place { path: Path::new(&options.directory).join(format!("Bonnie.{}", std::process::id())) }
+        let own = format!("Bonnie.{}", std::process::id());
+        let name = |copy: u32| if options.copies > 1 { format!("{own}.{copy}") } else { own.clone() };
+        let directory = Path::new(&options.directory);
+        Place { paths: (0..options.copies).map(|copy| directory.join(name(copy))).collect() }
     }
 
-    fn name(&self) -> String {
-        self.path.to_string_lossy().into_owned()
+    fn names(&self) -> Vec<String> {
+        self.paths.iter().map(|path| path.to_string_lossy().into_owned()).collect()
     }
 
-    /// A new file or a new directory where the test wants one.
+    /// New files or new directories where the test wants them.
     fn prepare(&self, test: Test) -> Result<(), String> {
-        let cannot = |error: std::io::Error| format!("Can't make {}: {error}\n", self.path.display());
-        match test {
-            test if test.begins_anew() => match std::fs::remove_file(&self.path) {
-                Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(cannot(error)),
-                _ => Ok(()),
-            },
-            Test::CreateInOrder | Test::CreateAtRandom => {
-                self.remove();
-                std::fs::create_dir(&self.path).map_err(cannot)
-            }
-            _ => Ok(()),
+        if matches!(test, Test::CreateInOrder | Test::CreateAtRandom) {
+            self.remove();
         }
+        self.paths.iter().try_for_each(|path| {
+            let made = match test {
+                test if test.begins_anew() => match std::fs::remove_file(path) {
+                    Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
+                    _ => Ok(()),
+                },
+                Test::CreateInOrder | Test::CreateAtRandom => std::fs::create_dir(path),
+                _ => Ok(()),
+            };
+            made.map_err(|error| format!("Can't make {}: {error}\n", path.display()))
+        })
     }
 
     fn remove(&self) {
-        // The name has our process's number: what has it is ours, or was left by one that is gone.
-        let _ = std::fs::remove_file(&self.path).or_else(|_| std::fs::remove_dir_all(&self.path));
+        // The names have our process's number: what has them is ours, or was left by one that is gone.
+        for path in &self.paths {
+            let _ = std::fs::remove_file(path).or_else(|_| std::fs::remove_dir_all(path));
+        }
     }
 }
 
@@ -131,7 +151,13 @@ impl Drop for Place {
     }
 }
 
-fn measure(options: &Options, (size, seed): (u64, u64), context: &Context, engine: &mut Engine) -> u8 {
+fn measure(
+    options: &Options,
+    (size, seed): (u64, u64),
+    meeting: &meet::Place,
+    context: &Context,
+    engine: &mut Engine,
+) -> u8 {
     let interrupt = Interrupt::watch();
     let targets = vec![options.directory.clone()];
     let places = [PathBuf::from(&options.directory)];
@@ -144,24 +170,26 @@ fn measure(options: &Options, (size, seed): (u64, u64), context: &Context, engin
     }
     for _ in 0..options.runs.unwrap_or(1) {
         let mut seen = Seen { name: name.clone(), seed, size, figures: Vec::new() };
-        match all_tests(options, &mut seen, &interrupt, engine, &mut steps.record) {
+        match all_tests(options, &mut seen, (&interrupt, meeting), engine, &mut steps.record) {
             Ok(()) => report(options, &seen),
             Err(why) => {
-                status = if interrupt.raised() { INTERRUPTED } else { refuse(&why) };
+                refuse(if interrupt.raised() { CLEANING } else { &why });
+                status = if interrupt.raised() { INTERRUPTED } else { FAILED };
                 break;
             }
         }
         steps.save();
     }
     steps.end(status, notes(options, size));
-    status
+    // The record tells an interrupt from a failure; bonnie++'s status does not.
+    if status == 0 { 0 } else { FAILED }
 }
 
 /// One after the other; what was seen of each goes into the record at once.
 fn all_tests(
     options: &Options,
     seen: &mut Seen,
-    interrupt: &Interrupt,
+    (interrupt, meeting): (&Interrupt, &meet::Place),
     engine: &mut Engine,
     record: &mut ResultRecord,
 ) -> Result<(), String> {
@@ -170,16 +198,21 @@ fn all_tests(
         if test == Test::CreateInOrder {
             place.remove();
         }
+        meeting.wait(test, interrupt)?;
+        if interrupt.raised() {
+            return Err(String::new());
+        }
         let (begin, end) = test.says();
         tell(options, begin);
         place.prepare(test)?;
+        let names = place.names();
         let mut permits = Permits::new(Policy::WhenHolding);
-        permits.add_consent(place.name());
+        names.iter().for_each(|name| permits.add_consent(name));
         engine.permits = permits;
-        let plan = bonnie::plan(options, test, &place.name(), seen.size, seen.seed);
+        let plan = bonnie::plan(options, test, &names, seen.size, seen.seed);
         let mut run = engine.execute(&plan, &mut Until(interrupt)).map_err(|error| format!("\n{error}\n"))?;
         run.name = test.name().to_owned();
-        run.load = Load { small: plan.streams[0].workers, large: 0 };
+        run.load = Load { small: plan.streams.iter().map(|stream| stream.workers).sum(), large: 0 };
         let failed = failure(&run);
         seen.figures.push((test, figure(test, &run)));
         record.runs.push(run);
@@ -231,10 +264,15 @@ fn figure(test: Test, run: &Run) -> Figure {
         test if test.is_of_files() => counted(|counts| counts.operations) as f64,
         _ => counted(|counts| counts.bytes) as f64 / 1024.0,
     };
-    let longest_ns = run.merged(StreamId(0)).map_or(0, |all| {
-        let calls = all.cells.iter().filter(|(verb, _)| *verb != Verb::Sync);
-        calls.filter_map(|(_, cell)| cell.service.as_ref()).map(|latency| latency.max_ns).max().unwrap_or(0)
-    });
+    let longest = |stream| {
+        run.merged(stream).map_or(0, |all| {
+            let calls = all.cells.iter().filter(|(verb, _)| *verb != Verb::Sync);
+            let kept = calls.filter_map(|(_, cell)| cell.service.as_ref());
+            kept.map(|latency| latency.max_ns).max().unwrap_or(0)
+        })
+    };
+    let streams = (0..run.plan.streams.len() as u32).map(StreamId);
+    let longest_ns = streams.map(longest).max().unwrap_or(0);
     Figure {
         amount,
         elapsed_s: last.saturating_sub(first) as f64 / 1e9,

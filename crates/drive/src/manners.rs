@@ -149,7 +149,7 @@ struct Thinking {
 impl Restraint {
     /// `None` where nothing holds the worker back.
     pub(crate) fn of(manners: &mut Manners) -> Option<Box<Restraint>> {
-        let think = manners.think.map(|plan| Thinking::new(plan));
+        let think = manners.think.map(Thinking::new);
         let hold = manners.hold.map(Holding::new);
         let (low, flow) = (manners.low, manners.flow.take());
         let reap = manners.reap_most.map(|most| Reaping { most: most.max(1), late: VecDeque::new() });

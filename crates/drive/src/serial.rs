@@ -68,6 +68,9 @@ pub struct SerialParts<'a, S: Serial> {
 /// The longest sleep without a look at the orders.
 const LOOK_UP_NS: u64 = 20_000_000;
 
+/// How often the totals are told while acts follow each other quickly; what takes longer tells them when it ends.
+const TELL_NS: u64 = 1_000_000;
+
 /// Failures that are kept one by one; later ones are only counted.
 const FOUND_MOST: usize = 64;
 
@@ -75,8 +78,8 @@ const FOUND_MOST: usize = 64;
 pub fn run_serial<S: Serial>(mut parts: SerialParts<'_, S>) -> Outcome {
     let mut found: Vec<Happening> = Vec::new();
     let (mut first_ns, mut last_ns, mut rate) = (u64::MAX, 0, 0);
+    let (mut now, mut told_ns) = (parts.clock.now(), 0);
     let why = loop {
-        let now = parts.clock.now();
         parts.recorder.advance(now);
         if let Some(why) = told(&mut parts, now) {
             break why;
@@ -87,16 +90,18 @@ pub fn run_serial<S: Serial>(mut parts: SerialParts<'_, S>) -> Outcome {
             parts.pace.set_rate(f64::from_bits(rate));
         }
         let Some(act) = parts.work.next(now) else { break Why::Finished };
-        let now = parts.clock.now();
-        let due_ns = if act.paced { parts.pace.due(act.cell, now) } else { now };
-        let start_at = due_ns.max(now.saturating_add(act.wait_ns));
-        if let Some(why) = sleep_until(&mut parts, start_at) {
-            break why;
+        let mut started = parts.clock.now();
+        let due_ns = if act.paced { parts.pace.due(act.cell, started) } else { started };
+        let start_at = due_ns.max(started.saturating_add(act.wait_ns));
+        if start_at > started {
+            if let Some(why) = sleep_until(&mut parts, start_at) {
+                break why;
+            }
+            started = parts.clock.now();
         }
         if act.paced {
             parts.pace.take(act.cell, act.bytes);
         }
-        let started = parts.clock.now();
         // Without a timetable an act is due when it starts: think time is no part of its response.
         let due_ns = if act.paced && parts.pace.is_open() { due_ns } else { started };
         first_ns = first_ns.min(started);
@@ -105,7 +110,7 @@ pub fn run_serial<S: Serial>(mut parts: SerialParts<'_, S>) -> Outcome {
         parts.recorder.took(1);
         let answer = parts.work.perform();
         let ended = parts.clock.now();
-        last_ns = ended;
+        (last_ns, now) = (ended, ended);
         parts.published.outstanding.store(0, Relaxed);
         parts.published.last_ns.store(ended, Relaxed);
         parts.recorder.advance(ended);
@@ -119,7 +124,10 @@ pub fn run_serial<S: Serial>(mut parts: SerialParts<'_, S>) -> Outcome {
                 if parts.work.was_short() {
                     parts.recorder.shortened(&operation);
                 }
-                parts.recorder.publish();
+                if ended >= told_ns {
+                    parts.recorder.publish();
+                    told_ns = ended.saturating_add(TELL_NS);
+                }
             }
             Err(Trouble::Nothing) => {}
             Err(Trouble::Failed(what)) => {

@@ -56,3 +56,4 @@ pub use lent::Lent;
 pub use progress::{Progress, Progresses};
 pub use queues::buffer_bytes;
 pub use sinks::{Sink, Sinks};
+pub use sys::semaphores::Semaphores;

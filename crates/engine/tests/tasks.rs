@@ -1,7 +1,7 @@
 //! Serial work: files and CPU time.
 
 use fathom_engine::{Engine, Permits, Policy};
-use fathom_record::{Execute, Run};
+use fathom_record::{Execute, Happening, Run};
 use fathom_spec::*;
 use std::path::Path;
 
@@ -18,14 +18,9 @@ fn files(under: &Path, verbs: &[Verb]) -> Files {
         verbs: verbs.to_vec(),
         count: 50,
         size: Bytes(3000),
-        size_least: None,
         under: under.to_string_lossy().into_owned(),
         prefix: "f".to_owned(),
-        directories: 0,
-        shuffled: false,
-        entry: Entry::File,
-        look: StatCall::Link,
-        first: 0,
+        ..Files::default()
     }
 }
 
@@ -62,6 +57,73 @@ fn each_verb_goes_over_all_files_and_leaves_nothing_behind() {
         let created = run.workers[0].counts[0].1.bytes;
         assert_eq!(created, if entry == Entry::File { 150_000 } else { 0 });
     }
+}
+
+/// The names of what lies in a directory, in order.
+fn there(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).unwrap().flatten();
+    let mut names: Vec<String> =
+        entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn what_a_directory_lists_is_gone_through_whatever_its_names_are() {
+    let folder = folder();
+    for directories in [0, 3] {
+        for names in [Names::NumberFirst { seed: 5 }, Names::LettersFirst { seed: 5 }] {
+            let base =
+                Files { directories, names, prefix: "f".to_owned(), ..files(folder.path(), &[Verb::Create]) };
+            assert_eq!(counts(&run(&plan(Work::Files(base.clone())))), [(Verb::Create, 50, 0)]);
+            // Later plans know the files by what the directory lists.
+            let verbs = vec![Verb::Stat, Verb::Read, Verb::Delete];
+            let listed = Files { verbs: verbs.clone(), names: Names::Plain, listed: true, ..base };
+            let seen = run(&plan(Work::Files(listed)));
+            assert_eq!(counts(&seen), verbs.iter().map(|verb| (*verb, 50, 0)).collect::<Vec<_>>());
+            assert_eq!(seen.workers[0].counts[1].1.bytes, 150_000);
+            assert!(there(folder.path()).is_empty());
+        }
+    }
+}
+
+#[test]
+fn a_directory_that_lists_too_few_ends_the_run_with_a_fault() {
+    let folder = folder();
+    run(&plan(Work::Files(Files { count: 20, ..files(folder.path(), &[Verb::Create]) })));
+    let seen = run(&plan(Work::Files(Files { listed: true, ..files(folder.path(), &[Verb::Stat]) })));
+    assert_eq!(counts(&seen), [(Verb::Stat, 20, 1)]);
+    assert!(seen.events.iter().any(|event| matches!(event.what, Happening::Fault { .. })));
+}
+
+#[test]
+fn links_are_names_of_one_file_that_comes_and_goes_with_them() {
+    use std::os::unix::fs::MetadataExt;
+    for entry in [Entry::HardLink, Entry::SymbolicLink] {
+        let folder = folder();
+        let base = Files { entry, ..files(folder.path(), &[Verb::Create]) };
+        assert_eq!(counts(&run(&plan(Work::Files(base.clone())))), [(Verb::Create, 50, 0)]);
+        let original = std::fs::metadata(folder.path().join("foriginal0")).unwrap();
+        assert_eq!(original.nlink(), if entry == Entry::HardLink { 51 } else { 1 });
+        let about = std::fs::symlink_metadata(folder.path().join("f0.7")).unwrap();
+        assert_eq!(about.file_type().is_symlink(), entry == Entry::SymbolicLink);
+        assert_eq!(std::fs::metadata(folder.path().join("f0.7")).unwrap().ino(), original.ino());
+        let verbs = [Verb::Stat, Verb::Delete];
+        let seen = run(&plan(Work::Files(Files { verbs: verbs.to_vec(), listed: true, ..base })));
+        assert_eq!(counts(&seen), verbs.map(|verb| (verb, 50, 0)));
+        assert!(there(folder.path()).is_empty());
+    }
+}
+
+#[test]
+fn pieces_and_syncs_of_each_file_change_nothing_of_what_is_there() {
+    let folder = folder();
+    let base =
+        Files { durable: true, piece: Bytes(7), count: 5, directories: 2, ..files(folder.path(), &ALL) };
+    let seen = run(&plan(Work::Files(base)));
+    assert_eq!(counts(&seen), ALL.map(|verb| (verb, 5, 0)));
+    assert_eq!(seen.workers[0].counts[0].1.bytes, 15_000);
+    assert!(there(folder.path()).is_empty());
 }
 
 #[test]

@@ -99,7 +99,7 @@ pub enum Work {
 }
 
 /// Work on many files.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Files {
     /// Create, open, read, stat, delete: each over all files before the next. At most four, with a sync after the last
     /// three; `after_last` makes the directory's file system durable.
@@ -130,6 +130,38 @@ pub struct Files {
     /// The number of the first worker in names.
     #[serde(default)]
     pub first: u32,
+    /// How they are named.
+    #[serde(default)]
+    pub names: Names,
+    /// What comes after creation goes through them as their directory lists them: all that lies in it is theirs, and
+    /// of one worker.
+    #[serde(default)]
+    pub listed: bool,
+    /// Each creation and each removal ends with a sync of the directory, and of the file.
+    #[serde(default)]
+    pub durable: bool,
+    /// Bytes of one call that writes or reads; 0: up to 1 MiB.
+    #[serde(default)]
+    pub piece: Bytes,
+}
+
+/// How files are named, behind what all names begin with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Names {
+    /// Worker and number: `0.17`.
+    #[default]
+    Plain,
+    /// Ten hexadecimal digits, which go on from worker to worker, and up to twelve letters and digits that follow from a seed.
+    NumberFirst {
+        /// The seed.
+        seed: u64,
+    },
+    /// The same, letters first: names that follow each other look random.
+    LettersFirst {
+        /// The seed.
+        seed: u64,
+    },
 }
 
 /// With which call a file is looked at.
@@ -154,6 +186,10 @@ pub enum Entry {
     File,
     /// Directories.
     Directory,
+    /// Names of one empty file, which is made before them and removed after them.
+    HardLink,
+    /// Symbolic links to that file.
+    SymbolicLink,
 }
 
 /// Work of SQL sessions on schemas whose tables have one row per block. A run of rows whose keys follow each other lies in

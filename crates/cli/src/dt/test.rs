@@ -15,8 +15,10 @@ use std::io::Write;
 
 /// One test under way.
 pub struct Test<'a> {
-    /// As it was asked for.
+    /// As it was asked for; where passes differ, as this one does it.
     pub options: &'a Options,
+    /// The tests as its passes do them, one of which each takes.
+    forms: &'a [Options],
     /// What is known of the target.
     pub place: Place,
     /// Says what there is to be said.
@@ -47,9 +49,14 @@ impl<'a> Test<'a> {
         let target = around::target(options.name(), options.changes(), roots)?;
         let around = around::surroundings(options, roots, &target);
         let is_file = target.kind == TargetKind::RegularFile;
-        engine.history = History::of(options.watch.history as usize, options.watch.history_bytes as usize);
+        let watch = &options.watch;
+        let apart = watch.history_apart.unwrap_or(options.block) as usize;
+        engine.history = History::of(watch.history as usize, watch.history_bytes as usize)
+            .with_pieces(watch.history_pieces as usize, apart);
+        let forms = forms(options);
         let mut test = Test {
             options,
+            forms: &forms,
             place: place(options, &target, length)?,
             report: Report { options, around: &around },
             total: Part { started: surroundings::ctime(), ..Part::default() },
@@ -87,13 +94,15 @@ impl<'a> Test<'a> {
     /// All passes, until the errors, the time or the user end them.
     fn passes(&mut self, engine: &mut Engine) -> Result<()> {
         let clock = fathom_drive::Clock::start();
-        let options = self.options;
         let mut pass = 0;
         loop {
             pass += 1;
-            if options.shape.reads.is_some() && pass == 1 && self.short {
+            self.enter(pass);
+            let options = self.options;
+            let needed = options.shape.reads.is_some() && pass == 1 && self.short;
+            if needed || options.fill.always {
                 self.half(engine, pass, Half::Fill)?;
-                self.place.known = !self.failed;
+                self.place.known = !self.failed && options.fill.is_pattern();
             } else if pass > 1 {
                 self.place.known &= dt::is_constant(options);
             }
@@ -112,6 +121,15 @@ impl<'a> Test<'a> {
             if !more || self.ended() {
                 return Ok(());
             }
+        }
+    }
+
+    /// Takes the form of a pass.
+    fn enter(&mut self, pass: u64) {
+        let own = self.options.of_pass(pass);
+        if let Some(form) = self.forms.iter().find(|form| **form == own) {
+            self.options = form;
+            self.report.options = form;
         }
     }
 
@@ -236,7 +254,7 @@ impl<'a> Test<'a> {
                 record: if past.number > 0 { past.number } else { counted },
                 offset: past.offset,
                 length: past.length.into(),
-                head: past.head,
+                pieces: past.pieces,
             });
         }
         let surplus = self.past.len().saturating_sub(options.watch.history as usize);
@@ -256,6 +274,20 @@ impl<'a> Test<'a> {
         out.flush()?;
         Ok(())
     }
+}
+
+/// The forms that passes may have: each direction that is drawn, with each type.
+fn forms(options: &Options) -> Vec<Options> {
+    let both = |varies: bool, own: bool| if varies { vec![false, true] } else { vec![own] };
+    let mut forms = Vec::new();
+    for reverse in both(options.shape.varies_direction, options.shape.reverse) {
+        for random in both(options.shape.varies_type, options.random) {
+            let mut form = options.clone();
+            (form.shape.reverse, form.random) = (reverse, random);
+            forms.push(form);
+        }
+    }
+    forms
 }
 
 /// What blocks say of the place.

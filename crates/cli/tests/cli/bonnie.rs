@@ -1,7 +1,7 @@
 //! `fathom bonnie++` beside Debian's bonnie++: the same table with other figures, the same refusals, a CSV line that its
 //! own `bon_csv2html` can read.
 
-use crate::place::{Place, Said, alone, say};
+use crate::place::{Place, Said, Started, alone, say};
 use fathom_tidy::{is_root, skip};
 use std::process::Command;
 
@@ -39,12 +39,16 @@ fn layout(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn three_command_lines_have_bonnies_layout_on_both_streams() {
+fn seven_command_lines_have_bonnies_layout_on_both_streams() {
     let _alone = alone();
-    let lines: [&[&str]; 3] = [
+    let lines: [&[&str]; 7] = [
         &["-s", "16", "-r", "8", "-n", "1", "-f", "-m", "host", "-z", "7"],
         &["-s", "16:4k:64:2", "-r", "8", "-n", "0", "-f", "-b", "-m", "host", "-z", "7", "-q"],
         &["-s", "0", "-n", "1:100:100", "-m", "host", "-z", "7", "-x", "2"],
+        &["-s", "0", "-n", "1:-1", "-m", "host", "-z", "7"],
+        &["-s", "0", "-n", "1:-2", "-b", "-m", "host", "-z", "7"],
+        &["-s", "16:4k:64:2", "-r", "8", "-n", "1:300", "-f", "-c", "2", "-m", "host", "-z", "7"],
+        &["-s", "0", "-n", "1", "-yp", "-m", "host", "-z", "7"],
     ];
     for line in lines {
         let place = Place::new();
@@ -89,6 +93,54 @@ fn refusals_are_bonnies_words_and_statuses() {
         };
         assert_eq!((ours.out, tail(&ours.err)), (theirs.out, tail(&theirs.err)), "{line:?}");
     }
+}
+
+#[test]
+fn processes_meet_at_semaphores_before_each_test_also_with_the_real_ones() {
+    if !is_root() {
+        skip("bonnie++ as another user", "only root may be another");
+        return;
+    }
+    let _alone = alone();
+    let place = Place::new();
+    let other = Place::new();
+    let root = |words: &[&'static str]| [words, &["-u", "root"]].concat();
+    let bonnie = |words: &[&'static str]| place.say(&[&["bonnie++"][..], &root(words)].concat());
+    bonnie(&["-p", "-1"]);
+    let none = bonnie(&["-ys", "-s", "0", "-n", "1"]).ends(1);
+    assert!(none.err.ends_with("Can't get semaphore ID: No such file or directory\n"), "{}", none.err);
+    assert!(
+        bonnie(&["-p", "40000"])
+            .ends(1)
+            .err
+            .ends_with("Can't set semaphore value: Numerical result out of range\n")
+    );
+    assert_eq!(bonnie(&["-p2"]).ends(0).out, "Creating semaphore for 2 procs.\n");
+    let words = root(&["-ys", "-s", "0", "-n", "1", "-m", "host"]);
+    let waits = Started::new(place.fathom(&[&["bonnie++"][..], &words].concat()));
+    let second = match peer(&other, &["-p", "x", "-s", "0", "-n", "0", "-u", "root"]) {
+        // The real one is the second.
+        Some(_) => peer(&other, &words).expect("it is there"),
+        None => other.say(&[&["bonnie++"][..], &words].concat()),
+    };
+    assert_eq!((second.status, waits.ended().status), (Some(0), Some(0)));
+    assert_eq!(bonnie(&["-p", "-1"]).ends(0).out, "Semaphore removed.\n");
+}
+
+#[test]
+fn each_copy_works_beside_the_others_and_leaves_nothing() {
+    let _alone = alone();
+    let place = Place::new();
+    let words = ["bonnie++", "-s", "16", "-r", "8", "-n", "1", "-f", "-c", "3", "-m", "host", "-q"];
+    let said = place.say(&[&words[..], &user()].concat()).ends(0);
+    assert!(said.out.starts_with("1.98,2.00a,host,3,"), "{}", said.out);
+    let kept = place.say(&["show", "last", "--json"]).ends(0).json();
+    let runs = kept["runs"].as_array().unwrap();
+    assert!(runs.iter().all(|run| run["plan"]["streams"].as_array().unwrap().len() == 3));
+    let seeks = runs.iter().find(|run| run["name"] == "seeks").unwrap();
+    assert_eq!(seeks["workers"].as_array().unwrap().len(), 15);
+    let left = std::fs::read_dir(place.path()).unwrap().flatten();
+    assert!(!left.into_iter().any(|entry| entry.file_name().to_string_lossy().starts_with("Bonnie")));
 }
 
 #[test]

@@ -11,6 +11,6 @@ mod options;
 mod plan;
 mod report;
 
-pub use options::{Asked, Identity, Options, USAGE, parse};
+pub use options::{Asked, Identity, Meeting, Options, USAGE, parse};
 pub use plan::{Test, plan, tests};
 pub use report::{CSV_HEADER, Figure, Seen, csv, table};

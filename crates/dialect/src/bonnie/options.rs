@@ -1,5 +1,6 @@
 //! bonnie++'s words: getopt's rules, its numbers with colons, and what it refuses.
 
+use fathom_spec::Entry;
 use std::collections::VecDeque;
 
 /// What bonnie++ says after most of its refusals.
@@ -20,6 +21,8 @@ const CHUNK: u64 = 8192;
 const SEEKS: u64 = 8192;
 /// Bytes of the per-character tests: what 2.00a writes without `-f`, whatever its manual says.
 const PER_CHARACTER: u64 = 3 << 20;
+/// Most copies of a test at the same time: each has threads and files of its own.
+const COPIES_MOST: u32 = 256;
 /// Most directories.
 const DIRECTORIES_MOST: u32 = 99_999;
 
@@ -30,6 +33,15 @@ pub struct Identity {
     pub user: Option<String>,
     /// `-g`, or what stood behind the colon of `-u`.
     pub group: Option<String>,
+}
+
+/// How processes wait for each other before each test.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Meeting {
+    /// `-ys`: at semaphores, until all have come.
+    Semaphores,
+    /// `-yp`: until somebody says go on.
+    Prompt,
 }
 
 /// What was asked for.
@@ -51,8 +63,18 @@ pub struct Options {
     pub file_most: u64,
     /// Least bytes of a file.
     pub file_least: u64,
+    /// What the files are: a most of -1 asks for hard links, one of -2 for symbolic links.
+    pub entry: Entry,
+    /// Bytes of one call that writes or reads them; 0: up to 1 MiB.
+    pub file_chunk: u64,
     /// Directories that the files are spread over; 0: one.
     pub directories: u32,
+    /// `-c`: copies of each test at the same time.
+    pub copies: u32,
+    /// `-p`: processes that semaphores are made for; -1: they are removed.
+    pub serves: Option<i32>,
+    /// `-y`.
+    pub meeting: Option<Meeting>,
     /// `-m`.
     pub name: Option<String>,
     /// `-r`, MiB; 0: no checks.
@@ -88,7 +110,12 @@ impl Default for Options {
             files: 16,
             file_most: 0,
             file_least: 0,
+            entry: Entry::File,
+            file_chunk: 0,
             directories: 0,
+            copies: 1,
+            serves: None,
+            meeting: None,
             name: None,
             memory_mib: None,
             runs: None,
@@ -127,7 +154,7 @@ impl Options {
 
     /// Are numbers given for files besides how many?
     pub fn sizes_files(&self) -> bool {
-        self.file_most > 0 || self.file_least > 0 || self.directories > 0
+        self.file_most > 0 || self.file_least > 0 || self.directories > 0 || self.entry != Entry::File
     }
 }
 
@@ -151,11 +178,6 @@ pub fn parse(words: &[String]) -> Asked {
 
 /// `None`: only the usage is told.
 type Wrong = Option<String>;
-
-/// What fathom lacks, by name.
-fn lacks(what: &str, hint: &str) -> Wrong {
-    Some(format!("fathom's bonnie++ has no {what}\nhint: {hint}\n"))
-}
 
 fn understood(words: &[String]) -> Result<Options, Wrong> {
     let mut options = Options::default();
@@ -215,14 +237,18 @@ fn set(options: &mut Options, letter: char, value: &str) -> Result<(), Wrong> {
         }
         's' => bulk(options, value)?,
         'n' => files(options, value)?,
-        'c' if value != "1" => {
-            return Err(lacks("-c (copies at the same time)", "start it several times"));
+        'c' => {
+            options.copies =
+                value.parse().ok().filter(|copies| (1..=COPIES_MOST).contains(copies)).ok_or(None)?
         }
-        'p' | 'y' => {
-            return Err(lacks(
-                "-p and -y (processes that wait for each other)",
-                "start the processes at the same time",
-            ));
+        // As there, none is as if it had not been said.
+        'p' => options.serves = Some(value.parse().map_err(|_| None)?).filter(|processes| *processes != 0),
+        'y' => {
+            options.meeting = Some(match value.chars().next() {
+                Some('s') => Meeting::Semaphores,
+                Some('p') => Meeting::Prompt,
+                _ => return Err(None),
+            });
         }
         _ => {}
     }
@@ -267,18 +293,14 @@ fn files(options: &mut Options, value: &str) -> Result<(), Wrong> {
     let parts: Vec<&str> = value.split(':').collect();
     let part = |at: usize| parts.get(at).copied().filter(|part| !part.is_empty()).unwrap_or("0");
     options.files = number(part(0))?;
-    if part(1).starts_with('-') {
-        return Err(lacks("-n N:-1 and N:-2 (links instead of files)", "give a size, or none"));
-    }
-    options.file_most = number(part(1))?;
+    (options.file_most, options.entry) = match part(1) {
+        "-1" => (0, Entry::HardLink),
+        "-2" => (0, Entry::SymbolicLink),
+        most => (number(most)?, Entry::File),
+    };
     options.file_least = number(part(2))?;
     options.directories = part(3).parse().map_err(|_| None)?;
-    if part(4) != "0" {
-        return Err(lacks(
-            "chunk size for the files of -n (each is written in pieces of up to 1 MiB)",
-            "leave the fifth number out",
-        ));
-    }
+    options.file_chunk = scaled(part(4), &[('k', 1024)], 1)?;
     if options.directories > DIRECTORIES_MOST {
         return Err(Some("Can't have more than 99,999 directories.\n".to_owned()));
     }
@@ -319,17 +341,37 @@ mod tests {
     }
 
     #[test]
+    fn copies_processes_and_links_are_understood() {
+        let got = options("-c 3 -p4 -ys -n 1:-1");
+        assert_eq!((got.copies, got.serves, got.meeting), (3, Some(4), Some(Meeting::Semaphores)));
+        assert_eq!((got.entry, got.file_most), (Entry::HardLink, 0));
+        assert_eq!((options("-p -1").serves, options("-p 0").serves), (Some(-1), None));
+        let got = options("-yp -n 2:-2:0:3");
+        assert_eq!(
+            (got.meeting, got.entry, got.directories),
+            (Some(Meeting::Prompt), Entry::SymbolicLink, 3)
+        );
+        assert_eq!(options("-n 1:9:0:1:4k").file_chunk, 4096);
+    }
+
+    #[test]
     fn what_is_wrong_or_missing_is_refused_and_named() {
-        let usage = ["extra", "-s 16:100", "-s 16:3000", "-n 1:5:10", "-r x", "-s 1:8k:10:0"];
+        let usage = [
+            "extra",
+            "-s 16:100",
+            "-s 16:3000",
+            "-n 1:5:10",
+            "-r x",
+            "-s 1:8k:10:0",
+            "-c 0",
+            "-yx",
+            "-n 1:-3",
+            "-p x",
+        ];
         usage.iter().for_each(|line| assert_eq!(said(line), Asked::Refused(USAGE.to_owned()), "{line}"));
         let named = [
             ("-Q", "invalid option -- 'Q'"),
             ("-s", "requires an argument -- 's'"),
-            ("-c 2", "no -c"),
-            ("-p3", "no -p"),
-            ("-ys", "-y"),
-            ("-n 1:-1", "links"),
-            ("-n 1:9:0:1:4096", "chunk size"),
             ("-n 2:1:0:1000000", "99,999"),
             ("--limit-cache", "wants a size"),
         ];

@@ -81,16 +81,18 @@ pub fn tests(options: &Options, size: u64) -> Vec<Test> {
     ALL.iter().map(|(test, ..)| *test).filter(wanted).collect()
 }
 
-/// The plan of one test. `under` is a name that is ours alone: the file of the bulk tests, the directory of the others
-/// (which exists).
-pub fn plan(options: &Options, test: Test, under: &str, size: u64, seed: u64) -> Plan {
+/// The plan of one test. For each copy of it a name is given that is ours alone: the file of the bulk tests, the
+/// directory of the others (which exists).
+pub fn plan(options: &Options, test: Test, places: &[String], size: u64, seed: u64) -> Plan {
     let mut plan = Plan::new(seed.wrapping_add(test as u64));
-    let stream = if test.is_of_files() {
-        of_files(options, test, under)
-    } else {
-        bulk(options, test, under, size, &mut plan)
-    };
-    plan.add_stream(stream);
+    for under in places {
+        let stream = if test.is_of_files() {
+            of_files(options, test, under, seed)
+        } else {
+            bulk(options, test, under, size, &mut plan)
+        };
+        plan.add_stream(stream);
+    }
     plan
 }
 
@@ -145,13 +147,14 @@ fn bulk(options: &Options, test: Test, file: &str, size: u64, plan: &mut Plan) -
     stream
 }
 
-fn of_files(options: &Options, test: Test, under: &str) -> Stream {
+fn of_files(options: &Options, test: Test, under: &str, seed: u64) -> Stream {
     let verb = match test {
         Test::CreateInOrder | Test::CreateAtRandom => Verb::Create,
         Test::DeleteInOrder | Test::DeleteAtRandom => Verb::Delete,
         _ if options.file_most > 0 => Verb::Read,
         _ => Verb::Stat,
     };
+    let at_random = test >= Test::CreateAtRandom;
     let files = Files {
         verbs: vec![verb],
         count: options.files * 1024,
@@ -160,8 +163,13 @@ fn of_files(options: &Options, test: Test, under: &str) -> Stream {
         under: under.to_owned(),
         prefix: String::new(),
         directories: options.directories,
-        shuffled: test >= Test::CreateAtRandom,
-        entry: Entry::File,
+        // Made one after the other, with names that look random or do not; then as the directory lists them, or anyhow.
+        names: if at_random { Names::LettersFirst { seed } } else { Names::NumberFirst { seed } },
+        listed: matches!(test, Test::LookInOrder | Test::DeleteInOrder),
+        shuffled: matches!(test, Test::LookAtRandom | Test::DeleteAtRandom),
+        entry: options.entry,
+        durable: options.sync_each,
+        piece: Bytes(options.file_chunk),
         look: StatCall::Link,
         first: 0,
     };
@@ -196,7 +204,8 @@ mod tests {
 
     #[test]
     fn a_rewrite_reads_each_block_and_writes_back_what_it_read() {
-        let plan = plan(&Options { sync_each: true, ..Options::default() }, Test::Rewrite, "f", 1 << 20, 1);
+        let options = Options { sync_each: true, ..Options::default() };
+        let plan = plan(&options, Test::Rewrite, &["f".to_owned()], 1 << 20, 1);
         let Work::Blocks(blocks) = &plan.streams[0].work else { panic!() };
         assert_eq!(blocks.mix, Mix::ReadWrite { write_percent: 100 });
         assert_eq!((blocks.content.clone(), blocks.sync.len()), (Content::Kept, 1));
@@ -204,9 +213,26 @@ mod tests {
     }
 
     #[test]
+    fn each_copy_has_a_place_of_its_own() {
+        let places = ["a".to_owned(), "b".to_owned()];
+        let options = Options { copies: 2, ..Options::default() };
+        let bulk = plan(&options, Test::Write, &places, 1 << 20, 1);
+        assert_eq!((bulk.streams.len(), bulk.targets.len()), (2, 2));
+        let made = plan(&options, Test::CreateAtRandom, &places, 0, 1);
+        let under = |stream: &Stream| match &stream.work {
+            Work::Files(files) => (files.under.clone(), files.names, files.shuffled),
+            _ => panic!(),
+        };
+        let letters = Names::LettersFirst { seed: 1 };
+        assert_eq!(under(&made.streams[1]), ("b".to_owned(), letters, false));
+        let looked = plan(&options, Test::LookAtRandom, &places, 0, 1);
+        assert_eq!(under(&looked.streams[0]), ("a".to_owned(), letters, true));
+    }
+
+    #[test]
     fn seeks_are_dealt_out_to_the_seekers() {
         let options = Options { seeks: 100, seekers: 3, ..Options::default() };
-        let plan = plan(&options, Test::Seek, "f", 1 << 20, 1);
+        let plan = plan(&options, Test::Seek, &["f".to_owned()], 1 << 20, 1);
         assert_eq!((plan.streams[0].workers, plan.streams[0].stop.operations), (3, Some(34)));
     }
 }

@@ -2,6 +2,7 @@
 //! column moves the rest to the right, as there.
 
 use super::{Options, Test};
+use fathom_spec::Entry;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
@@ -111,12 +112,24 @@ fn size_and_more(options: &Options, size: u64) -> String {
         chunk if chunk < 1 << 20 => format!("{}k", chunk >> 10),
         chunk => format!("{}m", chunk >> 20),
     };
+    let copies = if options.copies == usual.copies { String::new() } else { options.copies.to_string() };
     if options.seeks != usual.seeks || options.seekers != usual.seekers {
-        let _ = write!(text, ":{chunk}::{}", options.seeks);
+        let _ = write!(text, ":{chunk}:{copies}:{}", options.seeks);
+    } else if !copies.is_empty() {
+        let _ = write!(text, ":{chunk}:{copies}");
     } else if !chunk.is_empty() {
         let _ = write!(text, ":{chunk}");
     }
     text
+}
+
+/// Links, as the table and the CSV line name them.
+fn links(options: &Options) -> Option<&'static str> {
+    match options.entry {
+        Entry::HardLink => Some("link"),
+        Entry::SymbolicLink => Some("symlink"),
+        _ => None,
+    }
 }
 
 /// Nineteen columns: the name, cut where it must be, and what stands at their right end.
@@ -156,11 +169,14 @@ pub fn table(options: &Options, seen: &Seen, out: &mut impl Write) -> io::Result
     let name: String = seen.name.chars().take(19).collect();
     writeln!(out, "{name:<19} -Create-- --Read--- -Delete-- -Create-- --Read--- -Delete--")?;
     let (head, mut line) = if options.sizes_files() {
-        let mut numbers = format!("{}:{}:{}", options.files, options.file_most, options.file_least);
+        let mut numbers = match links(options) {
+            Some(links) => format!("{}:{links}", options.files),
+            None => format!("{}:{}:{}", options.files, options.file_most, options.file_least),
+        };
         if options.directories > 0 {
             let _ = write!(numbers, "/{}", options.directories);
         }
-        ("files:max:min      ", numbers)
+        (if options.file_least > 0 { "files:max:min      " } else { "files:max          " }, numbers)
     } else {
         ("              files", options.files.to_string())
     };
@@ -184,8 +200,12 @@ fn pair(figure: Option<Figure>, says: impl Fn(f64) -> String) -> String {
 /// The CSV line, with its end.
 pub fn csv(options: &Options, seen: &Seen, out: &mut impl Write) -> io::Result<()> {
     let shown = |number: u64| if number > 0 { number.to_string() } else { String::new() };
-    let mut fields =
-        vec!["1.98,2.00a".to_owned(), seen.name.replace(',', " "), "1".to_owned(), seen.seed.to_string()];
+    let mut fields = vec![
+        "1.98,2.00a".to_owned(),
+        seen.name.replace(',', " "),
+        options.copies.to_string(),
+        seen.seed.to_string(),
+    ];
     match seen.size {
         0 => fields.push(",,,".to_owned()),
         // As there, the size of a block is left out.
@@ -195,10 +215,11 @@ pub fn csv(options: &Options, seen: &Seen, out: &mut impl Write) -> io::Result<(
     for test in BULK {
         fields.push(pair(seen.of(test), if test == Test::Seek { seeks } else { whole }));
     }
-    let sizes = [options.file_most, options.file_least, options.directories.into()];
+    let most = links(options).map_or_else(|| shown(options.file_most), str::to_owned);
+    let (least, directories) = (shown(options.file_least), shown(options.directories.into()));
     match options.files {
         0 => fields.push(",,,,".to_owned()),
-        files => fields.push(format!("{files},{},", sizes.map(shown).join(","))),
+        files => fields.push(format!("{files},{most},{least},{directories},")),
     }
     fields.extend(FILES.map(|test| pair(seen.of(test), whole)));
     let longest = |test| seen.of(test).map(|figure| figure.latency()).unwrap_or_default();
@@ -248,6 +269,31 @@ mod tests {
         let line = "averyv 1G:16k::1000           +++++ +++ +++++ +++           +++++ +++ +++++ +++";
         assert_eq!(text.lines().nth(3), Some(line));
         assert!(text.ends_with("us\n\n"));
+    }
+
+    #[test]
+    fn copies_and_links_stand_where_bonnie_puts_them() {
+        let rows = |options: &Options| {
+            let mut text = Vec::new();
+            table(options, &seen(&[Test::Write, Test::CreateInOrder], SLOW), &mut text).unwrap();
+            let text = String::from_utf8(text).unwrap();
+            let lines: Vec<&str> = text.lines().collect();
+            [3, 7, 8].map(|at| lines[at][..19].to_owned())
+        };
+        let options = Options { copies: 2, entry: Entry::HardLink, files: 1, ..Options::default() };
+        assert_eq!(rows(&options), ["vm           64M::2", "files:max          ", "             1:link"]);
+        let options = Options { copies: 3, chunk: 4096, seeks: 64, files: 1, file_most: 300, ..options };
+        let options = Options { entry: Entry::File, ..options };
+        assert_eq!(rows(&options), ["vm      64M:4k:3:64", "files:max          ", "            1:300:0"]);
+        let mut line = Vec::new();
+        let options = Options { entry: Entry::SymbolicLink, ..options };
+        csv(&options, &seen(&[], SLOW), &mut line).unwrap();
+        let line = String::from_utf8(line).unwrap();
+        assert!(
+            line.starts_with("1.98,2.00a,vm,3,7,64M,,64,5,") && line.contains(",1,symlink,,,,"),
+            "{line}"
+        );
+        assert_eq!(line.split(',').count(), 50);
     }
 
     #[test]

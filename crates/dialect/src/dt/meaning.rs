@@ -1,7 +1,7 @@
 //! What typed options mean together: which file, which sizes, from where, who takes part, and what does not go together.
 
 use super::options::{OptionError, Options};
-use super::shape::{Increment, Mode, Records, Shape};
+use super::shape::{Increment, Mode, Records, Shape, drawn};
 
 impl Options {
     /// The target's name.
@@ -65,6 +65,27 @@ impl Options {
         position.saturating_add(self.seek.saturating_mul(self.records_of(true).most))
     }
 
+    /// The limit that is drawn, where one is: whole blocks within its bounds.
+    pub(super) fn drawn_limit(&self) -> Option<u64> {
+        let (least, most) = self.limits?;
+        let (first, last) = (least.div_ceil(self.block).max(1), most / self.block);
+        Some((first + drawn(self.random_seed) % (last + 1 - first)) * self.block)
+    }
+
+    /// The test as a pass does it, whose direction and places may be drawn.
+    pub fn of_pass(&self, pass: u64) -> Options {
+        let mut own = self.clone();
+        // Two bits of one number, which the sizes and places of records do not come from.
+        let bits = drawn(self.random_seed.wrapping_mul(31).wrapping_add(pass)) >> 8;
+        if self.shape.varies_direction {
+            own.shape.reverse = bits & 1 == 1;
+        }
+        if self.shape.varies_type {
+            own.random = bits & 2 == 2;
+        }
+        own
+    }
+
     /// The tests of this one's threads, each with its number, its file and its part of the data, which has `length` bytes.
     pub fn crew_of(&self, length: u64) -> Vec<Options> {
         let (threads, slices) = (self.crew.threads, self.crew.slices);
@@ -89,6 +110,7 @@ impl Options {
         }
         let of_thread = |thread: u32| {
             let mut own = made(thread);
+            own.limit = own.drawn_limit().or(own.limit);
             if threads > 1
                 && let Some(output) = own.output.as_mut().filter(|name| !name.starts_with("/dev/"))
             {
@@ -128,7 +150,19 @@ pub(super) fn together(options: &Options) -> Result<(), OptionError> {
             return say("The record size (bs=) must be a multiple of the block size (dsize=).");
         }
     }
-    if options.writes() && options.limit.is_none() && (options.records == 0 || options.shape.varies()) {
+    if let Some((least, most)) = options.limits
+        && (least > most || most < options.block || least.div_ceil(options.block) > most / options.block)
+    {
+        return say("Between min_limit= and max_limit= there must be a whole block (dsize=).");
+    }
+    if (options.fill.always || options.fill.word.is_some()) && (!options.writes() || options.pairs()) {
+        return say("What is filled first must be written (of=): fill_pattern= and enable=fill_always.");
+    }
+    if options.writes()
+        && options.limit.is_none()
+        && options.limits.is_none()
+        && (options.records == 0 || options.shape.varies())
+    {
         return say("Please say how much to write: limit= or records=.");
     }
     if options.tags && options.block < 512 {
@@ -145,7 +179,8 @@ pub(super) fn together(options: &Options) -> Result<(), OptionError> {
 fn shapes_together(options: &Options) -> Result<(), OptionError> {
     let say = |text: &str| Err(OptionError::Together(text.to_owned()));
     let Options { shape, crew, .. } = options;
-    let random = options.random || shape.random_reads.is_some() || shape.random_writes.is_some();
+    let random =
+        options.random || shape.varies_type || shape.random_reads.is_some() || shape.random_writes.is_some();
     if options.writes() && random && options.records_of(true) != options.records_of(false) {
         return say("With random I/O ibs= and obs= must be the same: else what was not written is read.");
     }

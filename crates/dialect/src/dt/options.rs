@@ -59,6 +59,22 @@ pub enum Pattern {
     File(String),
 }
 
+/// What a file holds before it is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Fill {
+    /// `fill_pattern=`: this word. Otherwise it is the pattern's own bytes, or with `always` the inverted word.
+    pub word: Option<u32>,
+    /// `enable=fill_always`: in each pass, whatever is there. Otherwise only a file that `readp=` needs and is too short.
+    pub always: bool,
+}
+
+impl Fill {
+    /// Is it the pattern itself, so that what is read of it can be compared?
+    pub fn is_pattern(self) -> bool {
+        self.word.is_none() && !self.always
+    }
+}
+
 /// A test as it was asked for.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
@@ -148,6 +164,10 @@ pub struct Options {
     pub mode: Mode,
     /// `oposition=`: where the copy's first record stands; `None`: where the original's does.
     pub output_position: Option<u64>,
+    /// `limit=random`, `min_limit=`, `max_limit=`: bounds of a limit that is drawn.
+    pub limits: Option<(u64, u64)>,
+    /// What a file holds before it is written.
+    pub fill: Fill,
     /// Sizes of records, direction, shares.
     pub shape: Shape,
     /// Threads and slices.
@@ -206,6 +226,8 @@ impl Default for Options {
             layout: Layout::default(),
             mode: Mode::default(),
             output_position: None,
+            limits: None,
+            fill: Fill::default(),
             shape: Shape::default(),
             crew: Crew::default(),
             watch: Watch::default(),
@@ -246,18 +268,7 @@ pub enum OptionError {
 
 /// Options of dt that are refused, by what they begin with, and why.
 const NOT_DONE: &[(&str, &str)] = &[
-    ("bs=random", "say min=, max= and incr=variable"),
-    ("limit=random", "say how much"),
-    ("iodir=vary", "start one test for each direction"),
-    ("iotype=vary", "start one test for each type"),
-    ("history_bufs=", "one piece of each record is kept; say how long with hdsize="),
-    ("hbufs=", "one piece of each record is kept; say how long with hdsize="),
-    ("history_bsize=", "one piece of each record is kept; say how long with hdsize="),
-    ("hbsize=", "one piece of each record is kept; say how long with hdsize="),
-    (
-        "fill_pattern=",
-        "a file for readp= is filled with the pattern itself, so that its reads can be compared",
-    ),
+    ("incr_limit=", "one file has one length: min_limit= and max_limit= bound it"),
     ("soffset=", "use position="),
     ("dir=", "name one file with of="),
     ("files=", "name one file with of="),
@@ -275,9 +286,18 @@ const NOT_ENABLED: &[(&str, &str)] = &[
     ("mmap", "use fathom run"),
     ("poison", "buffers are compared in full"),
     ("prefill", "buffers are compared in full"),
-    ("fill_always", "a file for readp= is filled once"),
     ("force-corruption", "flip bytes of the file with any editor"),
 ];
+
+/// Bounds of `limit=random`.
+const LIMITS: (u64, u64) = (10 << 20, 2 << 30);
+
+fn fill_word(value: &str) -> Result<u32, OptionError> {
+    match pattern(value)? {
+        Pattern::Word(word) => Ok(word),
+        _ => Err(wrong("fill_pattern", value, "a hexadecimal word")),
+    }
+}
 
 /// Reads the words after `dt`.
 pub fn parse(words: &[String], page: u64) -> Result<Options, OptionError> {
@@ -309,6 +329,9 @@ pub fn parse(words: &[String], page: u64) -> Result<Options, OptionError> {
         options.dispose = Dispose::Keep;
     }
     together(&options)?;
+    if let Some(drawn) = options.drawn_limit() {
+        options.limit = Some(drawn);
+    }
     Ok(options)
 }
 
@@ -351,8 +374,13 @@ fn option(options: &mut Options, word: &str, numbers: Numbers) -> Result<(), Opt
     match name {
         "of" => options.output = Some(value.to_owned()),
         "if" => options.input = Some(value.to_owned()),
+        "bs" if value == "random" => options.shape.draw_sizes(options.block),
         "bs" => options.record = count()?,
+        "limit" if value == "random" => options.limits = options.limits.or(Some(LIMITS)),
         "limit" => options.limit = Some(count()?),
+        "min_limit" => options.limits = Some((count()?, options.limits.unwrap_or(LIMITS).1)),
+        "max_limit" => options.limits = Some((options.limits.map_or(0, |limits| limits.0), count()?)),
+        "fill_pattern" => options.fill.word = Some(fill_word(value)?),
         "records" | "count" => options.records = count()?,
         "passes" => options.passes = count()?,
         "runtime" => options.runtime = Some(time()?),
@@ -388,12 +416,14 @@ fn choice(options: &mut Options, word: &str, name: &str, value: &str) -> Result<
         ("dispose", "keep") => options.dispose = Dispose::Keep,
         ("dispose", "keeponerror") => options.dispose = Dispose::KeepOnError,
         ("dispose", _) => return Err(wrong(name, value, "delete, keep or keeponerror")),
-        ("iotype", "sequential") => options.random = false,
-        ("iotype", "random") => options.random = true,
-        ("iotype", _) => return Err(wrong(name, value, "sequential or random")),
-        ("iodir", "forward") => options.shape.reverse = false,
-        ("iodir", "reverse") => options.shape.reverse = true,
-        ("iodir", _) => return Err(wrong(name, value, "forward or reverse")),
+        ("iotype", "sequential" | "random" | "vary") => {
+            (options.random, options.shape.varies_type) = (value == "random", value == "vary");
+        }
+        ("iotype", _) => return Err(wrong(name, value, "sequential, random or vary")),
+        ("iodir", "forward" | "reverse" | "vary") => {
+            (options.shape.reverse, options.shape.varies_direction) = (value == "reverse", value == "vary");
+        }
+        ("iodir", _) => return Err(wrong(name, value, "forward, reverse or vary")),
         ("iomode", "test") => options.mode = Mode::Test,
         ("iomode", "copy") => options.mode = Mode::Copy,
         ("iomode", "verify") => options.mode = Mode::Verify,
@@ -438,7 +468,9 @@ fn switch(options: &mut Options, word: &str, flag: &str, on: bool) -> Result<(),
         "btags" => options.tags = on,
         "unique" => options.unique = on,
         "fsync" => options.fsync = on,
-        "pstats" => options.pass_statistics = on,
+        "pstats" | "pstat" => options.pass_statistics = on,
+        "fill_always" => options.fill.always = on,
+        "fill_once" => {}
         "stats" => options.stats = if on { Stats::Full } else { Stats::None },
         "direct" => options.direct = on,
         "raw" | "read_immed" => options.shape.raw = on,
@@ -513,15 +545,15 @@ pub fn help(out: &mut impl Write) -> io::Result<()> {
        dt --classic [--size SIZE] [DIRECTORY]
 of= writes, then reads and compares; if= reads and compares.
 
-  bs=SIZE ibs=SIZE obs=SIZE min=SIZE max=SIZE incr=SIZE|variable align=BYTES
-  limit=SIZE records=N passes=N runtime=TIME skip=N seek=N position=OFFSET oposition=OFFSET
+  bs=SIZE|random ibs=SIZE obs=SIZE min=SIZE max=SIZE incr=SIZE|variable align=BYTES
+  limit=SIZE|random min_limit=SIZE max_limit=SIZE records=N passes=N runtime=TIME skip=N seek=N position=OFFSET oposition=OFFSET
   pattern=iot|incr|WORD|TEXT pf=FILE prefix=TEXT dsize=SIZE lba=N iotseed=WORD iotpass=N
-  iotype=sequential|random iodir=forward|reverse iomode=test|copy|verify|mirror rseed=N ralign=SIZE rlimit=SIZE
+  iotype=sequential|random|vary iodir=forward|reverse|vary iomode=test|copy|verify|mirror rseed=N ralign=SIZE rlimit=SIZE
   readp=N randp=N rrandp=N wrandp=N threads=N slices=N slice=N aios=N iops=N workload=NAME
   flags=direct,sync,dsync oflags=trunc dispose=delete|keep|keeponerror
-  enable=lbdata,timestamp,btags,unique,fsync,aio,raw,reread disable=compare,verify,pstats,unique
+  enable=lbdata,timestamp,btags,unique,fsync,aio,raw,reread,fill_always fill_pattern=WORD disable=compare,verify,pstats,unique
   keepalive=TEXT keepalivet=TIME pkeepalive=TEXT tkeepalive=TEXT noprogt=TIME noprogtt=TIME
-  history=N hdsize=N enable=htiming,hdump
+  history=N hdsize=N history_bufs=N history_bsize=N enable=htiming,hdump
   stats=full|brief|none errors=N maxbad=N dlimit=N retryDC_delay=TIME retryDC_limit=N trigger=cmd:COMMAND
 
 Numbers: 0x16, 010, suffixes w q b k m g t p d, operators + - * x / % ~ << >> & | ^ from right to left.
@@ -562,15 +594,10 @@ mod tests {
             "ERROR: Invalid option 'bogus=1' specified, please use 'help' for valid options."
         );
         for word in [
-            "bs=random",
-            "limit=random",
-            "iodir=vary",
-            "iotype=vary",
+            "incr_limit=4k",
             "align=rotate",
             "workload=dt_acid",
-            "history_bufs=2",
             "enable=mmap",
-            "enable=fill_always",
             "flags=rsync",
             "trigger=br",
             "step=4k",
@@ -603,6 +630,12 @@ mod tests {
             "of=a limit=1m slices=2 slice=3",
             "of=a limit=1m align=4096",
             "of=a limit=1m workload=nonsense",
+            "of=a min_limit=2m max_limit=1m",
+            "of=a max_limit=100",
+            "of=a limit=1m fill_pattern=text",
+            "if=a fill_pattern=ff",
+            "if=a of=b iomode=copy iotype=vary",
+            "of=a limit=1m iotype=vary ibs=4k obs=8k",
         ] {
             assert!(parsed(line).is_err(), "{line}");
         }
@@ -619,6 +652,50 @@ mod tests {
         assert_eq!(records("of=f limit=1m max=2k dsize=1k", false), "min=1024 max=2048 incr=1024");
         assert_eq!(records("of=f limit=1m ibs=4k obs=8k", false), "bs=4096");
         assert_eq!(records("of=f limit=1m ibs=4k bs=8k", true), "bs=8192");
+    }
+
+    #[test]
+    fn a_random_size_is_one_drawn_for_each_record() {
+        let options = parsed("of=f limit=1m bs=random").unwrap();
+        assert_eq!(options.records_of(true).words(), "min=512 max=1048576 incr=variable");
+        assert_eq!(parsed("of=f limit=1m dsize=4k bs=random").unwrap().records_of(false).least, 4096);
+        // A size that stands behind it is only the largest.
+        assert_eq!(parsed("of=f limit=1m bs=random max=64k").unwrap().largest(), 65_536);
+    }
+
+    #[test]
+    fn a_random_limit_lies_within_its_bounds_and_comes_from_the_seed() {
+        let limit = |line: &str| parsed(line).unwrap().limit.unwrap();
+        assert!((10 << 20..=2 << 30).contains(&limit("of=f limit=random")));
+        let drawn: std::collections::BTreeSet<u64> =
+            (0..50).map(|seed| limit(&format!("of=f min_limit=4k max_limit=16k rseed={seed}"))).collect();
+        assert!(drawn.len() > 15 && drawn.iter().all(|limit| (4096..=16_384).contains(limit)));
+        assert!(drawn.iter().all(|limit| limit.is_multiple_of(512)));
+        // Each thread has its own file, and its own length.
+        let crew = parsed("of=f min_limit=4k max_limit=1m threads=3").unwrap().crew_of(4096);
+        let lengths: Vec<_> = crew.iter().map(|own| own.limit.unwrap()).collect();
+        assert!(lengths[0] != lengths[1] && lengths[1] != lengths[2], "{lengths:?}");
+        let crew = parsed("of=f min_limit=4k max_limit=1m slices=2").unwrap().crew_of(4096);
+        assert_eq!(crew.iter().map(|own| own.limit.unwrap()).sum::<u64>(), 4096);
+    }
+
+    #[test]
+    fn what_varies_is_drawn_for_each_pass_and_stays_as_it_is_without() {
+        let forms = |line: &str| {
+            let options = parsed(line).unwrap();
+            let all = (1..40).map(|pass| options.of_pass(pass)).map(|own| (own.random, own.shape.reverse));
+            all.collect::<std::collections::BTreeSet<_>>()
+        };
+        assert_eq!(forms("of=f limit=1m iotype=vary iodir=vary").len(), 4);
+        assert_eq!(
+            forms("of=f limit=1m iotype=vary").into_iter().collect::<Vec<_>>(),
+            [(false, false), (true, false)]
+        );
+        assert_eq!(
+            forms("of=f limit=1m iodir=vary iotype=random").into_iter().collect::<Vec<_>>(),
+            [(true, false), (true, true)]
+        );
+        assert_eq!(forms("of=f limit=1m iodir=reverse").into_iter().collect::<Vec<_>>(), [(false, true)]);
     }
 
     #[test]

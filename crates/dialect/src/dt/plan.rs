@@ -209,6 +209,25 @@ pub fn format(options: &Options, place: &Place, pass: u64) -> DataTest {
     }
 }
 
+/// The bytes of a file that is filled first. dt fills with the inverted word; where that is not asked for, the pattern's
+/// own bytes let what is read among the writes be compared.
+fn filled(options: &Options, place: &Place, pass: u64) -> DataTest {
+    if options.fill.is_pattern() {
+        return format(options, place, pass);
+    }
+    let word = options.fill.word.unwrap_or_else(|| !word_of(options, pass));
+    DataTest {
+        pattern: TestPattern::Bytes(word.to_le_bytes().to_vec()),
+        block_bytes: options.block as u32,
+        prefix: Vec::new(),
+        numbered: false,
+        time: None,
+        first_number: 0,
+        tag: None,
+        words: Vec::new(),
+    }
+}
+
 /// The plan of one half of a pass.
 pub fn plan(options: &Options, place: &Place, pass: u64, half: Half) -> Plan {
     match half {
@@ -329,7 +348,12 @@ fn one_file(options: &Options, place: &Place, pass: u64, half: Half) -> Plan {
     let path = if writes { options.name() } else { options.reads_from() };
     let create = (writes && place.file).then(|| Bytes(start + place.length));
     let space = plan.add_target(target(options, path, create, writes));
-    let content = || Content::DataTest(Box::new(format(options, place, pass)));
+    let content = || {
+        Content::DataTest(Box::new(match half {
+            Half::Fill => filled(options, place, pass),
+            _ => format(options, place, pass),
+        }))
+    };
     let compares = half == Half::Read && options.compare;
     if walks(options, half) {
         plan.add_stream(walk(options, place, half, (space, content())));

@@ -26,14 +26,16 @@ impl Percent {
     pub fn value(self, seed: u64) -> u8 {
         match self {
             Percent::Of(percent) => percent,
-            // One step of SplitMix64.
-            Percent::Any => {
-                let mixed = seed.wrapping_add(0x9E37_79B9_7F4A_7C15);
-                let mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-                ((mixed >> 33) % 101) as u8
-            }
+            Percent::Any => (drawn(seed) % 101) as u8,
         }
     }
+}
+
+/// A number below 2^31 that looks random and follows from a seed: one step of SplitMix64.
+pub(super) fn drawn(seed: u64) -> u64 {
+    let mixed = seed.wrapping_add(0x9E37_79B9_7F4A_7C15);
+    let mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    mixed >> 33
 }
 
 /// What is done with two files.
@@ -65,6 +67,10 @@ pub struct Shape {
     pub increment: Option<Increment>,
     /// `iodir=reverse`.
     pub reverse: bool,
+    /// `iodir=vary`: each pass draws its direction.
+    pub varies_direction: bool,
+    /// `iotype=vary`: each pass draws whether its places are random.
+    pub varies_type: bool,
     /// `ralign=`.
     pub random_align: Option<u64>,
     /// `rlimit=`.
@@ -180,6 +186,12 @@ impl Shape {
             _ => return Ok(false),
         }
         Ok(true)
+    }
+
+    /// `bs=random`: the size of each record is drawn, from a block to 1 MiB.
+    pub(super) fn draw_sizes(&mut self, block: u64) {
+        (self.least, self.most) = (Some(block), Some((1 << 20).max(block)));
+        self.increment = Some(Increment::Variable);
     }
 
     /// Does the size of records change?

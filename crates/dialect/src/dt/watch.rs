@@ -23,8 +23,12 @@ pub struct Watch {
     pub trigger: Option<u64>,
     /// `history=`: operations that are remembered.
     pub history: u64,
-    /// `hdsize=`: bytes of each.
+    /// `hdsize=`: bytes of each piece that is kept of them.
     pub history_bytes: u64,
+    /// `history_bufs=`: pieces of each.
+    pub history_pieces: u64,
+    /// `history_bsize=`: bytes from one piece to the next; `None`: a block.
+    pub history_apart: Option<u64>,
     /// `enable=htiming`.
     pub history_times: bool,
     /// `enable=hdump`: the history is told at the end too.
@@ -43,6 +47,8 @@ impl Default for Watch {
             trigger: None,
             history: 0,
             history_bytes: 32,
+            history_pieces: 1,
+            history_apart: None,
             history_times: false,
             history_dump: false,
         }
@@ -79,6 +85,8 @@ impl Watch {
             "alarm" => drop(time()?),
             "history" => self.history = count()?.min(1 << 20),
             "hdsize" | "history_data" => self.history_bytes = count()?.min(1 << 20),
+            "history_bufs" | "hbufs" => self.history_pieces = count()?.clamp(1, 1 << 16),
+            "history_bsize" | "hbsize" => self.history_apart = Some(count()?.clamp(1, 1 << 30)),
             _ => return Ok(false),
         }
         Ok(true)
@@ -286,8 +294,8 @@ pub struct Remembered {
     pub offset: u64,
     /// Bytes.
     pub length: u64,
-    /// Its first bytes.
-    pub head: Vec<u8>,
+    /// Where in it a piece begins, and the piece.
+    pub pieces: Vec<(u32, Vec<u8>)>,
 }
 
 /// The lines of a history, the newest operation first; in brackets stands the time since the one before it.
@@ -311,13 +319,17 @@ pub fn history(options: &Options, kept: &[Remembered]) -> Vec<String> {
             "{times}Record #{} - {verb} {} bytes ({blocks} blocks) Relative LBA's {first} - {last} (offset {})",
             past.record, past.length, past.offset
         ));
-        for (row, bytes) in past.head.chunks(16).enumerate() {
+        let rows = past.pieces.iter().flat_map(|(start, piece)| {
+            let at = (u64::from(*start)..).step_by(16);
+            at.zip(piece.chunks(16))
+        });
+        for (at, bytes) in rows {
             let cells: String = bytes.iter().map(|byte| format!(" {byte:02x}")).collect();
             let text: String = bytes
                 .iter()
                 .map(|byte| if (0x20..0x7f).contains(byte) { char::from(*byte) } else { '.' })
                 .collect();
-            lines.push(format!("    {:>6} |{cells:<48} \"{text}\"", row * 16));
+            lines.push(format!("    {at:>6} |{cells:<48} \"{text}\""));
         }
     }
     lines
@@ -387,18 +399,19 @@ mod tests {
             record: number,
             offset: (number - 1) * 8192,
             length: 8192,
-            head: vec![0x70, 0, 0, 0],
+            pieces: vec![(0, vec![0x70, 0, 0, 0]), (512, vec![0x71])],
         };
         let kept = [past(7, 1_795_225_039_549_890_000), past(8, 1_795_225_039_549_891_500)];
         let lines = super::history(&options, &kept);
         assert_eq!(
-            lines[2..4],
+            lines[2..5],
             [
                 "1795225039.549891 (0.000001) Record #8 - Read 8192 bytes (16 blocks) Relative LBA's 112 - 127 (offset 57344)",
-                "         0 | 70 00 00 00                                     \"p...\""
+                "         0 | 70 00 00 00                                     \"p...\"",
+                "       512 | 71                                              \"q\""
             ]
         );
-        assert_eq!(lines.len(), 6);
+        assert_eq!(lines.len(), 8);
         options.watch.history_times = false;
         assert!(super::history(&options, &kept)[2].starts_with("Record #8 - Read"));
     }

@@ -32,6 +32,11 @@ pub const WORKLOADS: &[(&str, &str, &str)] = &[
         "bs=32k limit=1g flags=direct slices=10 disable=pstats disable=compare dispose=keep",
     ),
     (
+        "fill_once",
+        "Fill a file or disk once (write only)",
+        "bs=64k slices=25 disable=compare,pstat,verify dispose=keep",
+    ),
+    (
         "high_validation",
         "Define Highest Data Validation Options (template)",
         "enable=btags pattern=iot prefix=%d@%h",
@@ -47,7 +52,6 @@ const OTHERS: &[&str] = &[
     "incr_files",
     "vary_file_sizes",
     "file_percentages",
-    "fill_once",
     "terabyte_lun",
     "terabyte_file",
     "sparse_files",

@@ -117,15 +117,13 @@ fn work(job: &Job, ground: &Ground) -> Result<Work, Trouble> {
         verbs,
         count: ground.territory.files.len() as u64,
         // fio makes empty files too.
-        size_least: None,
         size: Bytes(0),
         under: files.directories.get(turn).cloned().unwrap_or_else(|| ".".to_owned()),
         prefix: format!("{}.", job.name),
-        directories: 0,
-        shuffled: false,
         entry: if job.engine.is_about_directories() { Entry::Directory } else { Entry::File },
         look: job.engine.stat_call,
         first: ground.clone,
+        ..Files::default()
     }))
 }
 

@@ -9,6 +9,7 @@ pub mod mmap;
 pub mod pool;
 pub mod psync;
 mod ring_mode;
+pub mod semaphores;
 pub mod standing;
 pub mod stdio;
 

@@ -1,5 +1,6 @@
 //! Files and directories made, opened, looked at and removed, each verb over all of them before the next.
 
+use super::names::{Listing, Naming};
 use crate::guard::{self, Permits};
 use fathom_drive::{Act, Serial, Trouble};
 use fathom_host::Roots;
@@ -7,16 +8,22 @@ use fathom_record::{ExecuteError, Happening};
 use fathom_spec::{Bytes, Entry, Files, StatCall, Stream, StreamId, Verb};
 use rand_xoshiro::Xoshiro256Plus;
 use rand_xoshiro::rand_core::{RngCore, SeedableRng};
-use rustix::fs::{AtFlags, CWD, Mode, OFlags, StatxFlags};
+use rustix::fs::{AtFlags, Mode, OFlags, StatxFlags};
 use rustix::io::Errno;
-use std::path::PathBuf;
+use std::ffi::{CStr, OsStr};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 
 /// One worker's files.
 pub(crate) struct Filing {
     plan: Files,
     stream: StreamId,
-    worker: u32,
-    /// The order in which numbers come for each verb after the first, and for the first if it is not creation.
+    /// The directory of all of them: names are looked up from here.
+    root: OwnedFd,
+    naming: Naming,
+    listing: Option<Listing>,
+    /// The order in which numbers come for each verb.
     order: Vec<u32>,
     random: Xoshiro256Plus,
     /// Which verb, and how many of its files are done.
@@ -24,7 +31,6 @@ pub(crate) struct Filing {
     done: u64,
     left: u64,
     passes: u64,
-    path: PathBuf,
     /// Bytes of the file that is made.
     size: u64,
     bytes: Vec<u8>,
@@ -34,14 +40,31 @@ pub(crate) struct Filing {
     /// Who may be removed that was not made here.
     guard: Option<(Roots, Permits)>,
     refused: Option<String>,
+    /// The directory lists no further file.
+    lost: Option<Errno>,
 }
 
 fn refuse(what: &str, hint: &str) -> ExecuteError {
     ExecuteError::Plan { what: what.to_owned(), hint: hint.to_owned() }
 }
 
-/// The longest piece in which a file is written.
+/// The longest piece in which a file is written where none is asked for.
 const PIECE: u64 = 1 << 20;
+
+const PLAIN: OFlags = OFlags::CLOEXEC.union(OFlags::NOFOLLOW);
+/// How a file is made that must not be there.
+const NEW: OFlags = PLAIN.union(OFlags::CREATE).union(OFlags::EXCL).union(OFlags::WRONLY);
+
+fn open_root(under: &str) -> Result<OwnedFd, ExecuteError> {
+    let hint = || "name a directory that exists".to_owned();
+    let flags = OFlags::CLOEXEC | OFlags::DIRECTORY | OFlags::RDONLY;
+    rustix::fs::open(under, flags, Mode::empty()).map_err(|error| match error {
+        Errno::NOTDIR => ExecuteError::Target { what: format!("{under} is no directory"), hint: hint() },
+        error => {
+            ExecuteError::Target { what: format!("cannot work on files in {under}: {error}"), hint: hint() }
+        }
+    })
+}
 
 impl Filing {
     pub(crate) fn new(
@@ -68,32 +91,31 @@ impl Filing {
                 "name them so",
             ));
         }
-        let about = rustix::fs::stat(&plan.under).map_err(|error| ExecuteError::Target {
-            what: format!("cannot work on files in {}: {error}", plan.under),
-            hint: "name a directory that exists".to_owned(),
-        })?;
-        if !rustix::fs::FileType::from_raw_mode(about.st_mode).is_dir() {
-            return Err(ExecuteError::Target {
-                what: format!("{} is no directory", plan.under),
-                hint: "name a directory that exists".to_owned(),
-            });
+        if plan.listed && (plan.shuffled || described.workers > 1) {
+            return Err(refuse(
+                "files come as their directory lists them to one worker, and in no other order",
+                "give each worker a stream and a directory of its own",
+            ));
         }
+        let root = open_root(&plan.under)?;
         let own = plan.verbs.contains(&Verb::Create);
         let moves = own || plan.verbs.contains(&Verb::Read);
-        let piece = if moves { plan.size.0.clamp(1, PIECE) } else { 0 };
+        let most = if plan.piece.0 > 0 { plan.piece.0 } else { PIECE.min(plan.size.0) };
+        let piece = if moves { most.max(1) } else { 0 };
         let mut random = Xoshiro256Plus::seed_from_u64(seed);
         let bytes = (0..piece).map(|_| random.next_u64() as u8).collect();
         Ok(Filing {
+            root,
+            naming: Naming::new(plan, worker),
+            listing: None,
             order: (0..plan.count as u32).collect(),
             plan: plan.clone(),
             stream,
-            worker,
             random,
             verb: 0,
             done: 0,
             left: described.stop.operations.unwrap_or(u64::MAX),
             passes: described.stop.passes.unwrap_or(1),
-            path: PathBuf::new(),
             size: plan.size.0,
             bytes,
             syncs: super::ends_with_sync(described),
@@ -102,6 +124,7 @@ impl Filing {
             guard: (!own && !permits.consented(plan.under.as_ref()))
                 .then(|| (roots.clone(), permits.clone())),
             refused: None,
+            lost: None,
         })
     }
 
@@ -113,29 +136,39 @@ impl Filing {
         }
     }
 
-    /// The directory of a file; with several, files are dealt out in turn.
-    fn folder(&self, number: u32) -> PathBuf {
-        let under = PathBuf::from(&self.plan.under);
-        match self.plan.directories {
-            0 => under,
-            count => under.join(format!("{}d{}.{}", self.plan.prefix, self.worker, number % count)),
-        }
+    fn each_folder(&mut self, act: impl Fn(&OwnedFd, &CStr) -> Result<(), Errno>) -> Result<(), Errno> {
+        (0..self.plan.directories).try_for_each(|number| {
+            self.naming.of_folder(number);
+            act(&self.root, self.naming.name())
+        })
     }
 
-    fn each_folder(&self, act: impl Fn(&PathBuf) -> Result<(), Errno>) -> Result<(), Errno> {
-        (0..self.plan.directories).try_for_each(|number| act(&self.folder(number)))
+    /// Are names made of one file, and not files?
+    fn links(&self) -> bool {
+        matches!(self.plan.entry, Entry::HardLink | Entry::SymbolicLink)
+    }
+
+    fn prepare_creation(&mut self) -> Result<(), Errno> {
+        let there = |answer: Result<(), Errno>| match answer {
+            Err(Errno::EXIST) => Ok(()),
+            answer => answer,
+        };
+        self.each_folder(|root, name| there(rustix::fs::mkdirat(root, name, Mode::RWXU)))?;
+        if !self.links() {
+            return Ok(());
+        }
+        let made = rustix::fs::openat(&self.root, self.naming.original(), NEW, Mode::from_raw_mode(0o600));
+        there(made.map(|_| ()))
     }
 
     /// Before the first file of a verb: directories and the order.
     fn begin_verb(&mut self) {
-        let verb = self.plan.verbs[self.verb];
-        if verb == Verb::Create {
-            let made = self.each_folder(|path| match rustix::fs::mkdir(path, Mode::RWXU) {
-                Err(Errno::EXIST) => Ok(()),
-                answer => answer,
-            });
-            self.refused = made.err().map(|error| format!("cannot make a directory: {error}"));
+        let creates = self.plan.verbs[self.verb] == Verb::Create;
+        if creates {
+            let answer = self.prepare_creation();
+            self.refused = answer.err().map(|error| format!("cannot make a directory: {error}"));
         }
+        self.listing = (self.plan.listed && !creates).then(|| Listing::new(&self.plan, &self.naming));
         if self.plan.shuffled {
             self.shuffle();
         }
@@ -144,7 +177,10 @@ impl Filing {
     fn end_verb(&mut self) {
         if self.plan.verbs[self.verb] == Verb::Delete {
             // What others have put there keeps its directory.
-            let _ = self.each_folder(|path| rustix::fs::rmdir(path));
+            let _ = self.each_folder(|root, name| rustix::fs::unlinkat(root, name, AtFlags::REMOVEDIR));
+            if self.links() && self.guard.is_none() {
+                let _ = rustix::fs::unlinkat(&self.root, self.naming.original(), AtFlags::empty());
+            }
         }
         self.done = 0;
         self.verb += 1;
@@ -154,10 +190,19 @@ impl Filing {
         }
     }
 
+    /// The name of the next file.
+    fn choose(&mut self) {
+        match &mut self.listing {
+            None => self.naming.of_file(self.order[self.done as usize]),
+            Some(listing) => {
+                self.lost = listing.next(&self.root, &mut self.naming).err();
+            }
+        }
+    }
+
     /// Reads a file to its end.
     fn read(&mut self) -> Result<u64, Errno> {
-        let plain = OFlags::CLOEXEC | OFlags::NOFOLLOW;
-        let file = rustix::fs::open(&self.path, plain | OFlags::RDONLY, Mode::empty())?;
+        let file = rustix::fs::openat(&self.root, self.naming.name(), PLAIN | OFlags::RDONLY, Mode::empty())?;
         let mut bytes = 0;
         loop {
             match rustix::io::read(&file, &mut self.bytes[..])? {
@@ -169,48 +214,96 @@ impl Filing {
 
     /// Makes everything of the file system durable.
     fn sync(&self) -> Result<u64, Errno> {
+        rustix::fs::syncfs(self.root.as_fd()).map(|()| 0)
+    }
+
+    /// Makes a file that is not there and fills it.
+    fn create(&self) -> Result<u64, Errno> {
+        let fd = rustix::fs::openat(&self.root, self.naming.name(), NEW, Mode::from_raw_mode(0o600))?;
+        let mut left = self.size;
+        while left > 0 {
+            let piece = &self.bytes[..left.min(self.bytes.len() as u64) as usize];
+            match rustix::io::write(&fd, piece) {
+                Ok(0) => return Err(Errno::IO),
+                Ok(moved) => left -= moved as u64,
+                Err(Errno::INTR) => {}
+                Err(errno) => return Err(errno),
+            }
+        }
+        if self.plan.durable {
+            rustix::fs::fsync(&fd)?;
+        }
+        Ok(self.size)
+    }
+
+    fn make(&self) -> Result<u64, Errno> {
+        let name = self.naming.name();
+        match self.plan.entry {
+            Entry::File => return self.create(),
+            Entry::Directory => rustix::fs::mkdirat(&self.root, name, Mode::RWXU)?,
+            Entry::HardLink => {
+                rustix::fs::linkat(&self.root, self.naming.original(), &self.root, name, AtFlags::empty())?;
+            }
+            Entry::SymbolicLink => {
+                let original = Path::new(if self.plan.directories > 0 { ".." } else { "." });
+                rustix::fs::symlinkat(original.join(self.naming.original()), &self.root, name)?;
+            }
+        }
+        Ok(0)
+    }
+
+    /// The directory in which the last file is.
+    fn sync_folder(&self) -> Result<(), Errno> {
+        let name = self.naming.name().to_bytes();
+        let Some(slash) = name.iter().position(|byte| *byte == b'/') else {
+            return rustix::fs::fsync(&self.root);
+        };
         let flags = OFlags::CLOEXEC | OFlags::DIRECTORY;
-        let folder = rustix::fs::open(&self.plan.under, flags, Mode::empty())?;
-        rustix::fs::syncfs(folder).map(|()| 0)
+        rustix::fs::fsync(rustix::fs::openat(&self.root, &name[..slash], flags, Mode::empty())?)
     }
 
     fn act(&mut self) -> Result<u64, Errno> {
         if self.syncing {
             return self.sync();
         }
-        if self.plan.verbs[self.verb] == Verb::Read {
-            return self.read();
-        }
-        let (path, directory) = (&self.path, self.plan.entry == Entry::Directory);
-        let plain = OFlags::CLOEXEC | OFlags::NOFOLLOW;
+        let (name, directory) = (self.naming.name(), self.plan.entry == Entry::Directory);
         match self.plan.verbs[self.verb] {
-            Verb::Create if directory => rustix::fs::mkdir(path, Mode::RWXU).map(|()| 0),
+            Verb::Read => self.read(),
             Verb::Create => {
-                let flags = plain | OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY;
-                let file = std::fs::File::from(rustix::fs::open(path, flags, Mode::from_raw_mode(0o600))?);
-                let mut left = self.size;
-                while left > 0 {
-                    let piece = &self.bytes[..left.min(PIECE) as usize];
-                    std::io::Write::write_all(&mut &file, piece)
-                        .map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
-                    left -= piece.len() as u64;
+                let made = self.make()?;
+                if self.plan.durable {
+                    self.sync_folder()?;
                 }
-                Ok(self.size)
+                Ok(made)
             }
             Verb::Open => {
-                let flags = if directory { plain | OFlags::DIRECTORY } else { plain | OFlags::RDWR };
-                rustix::fs::open(path, flags, Mode::empty()).map(|_| 0)
+                let flags = if directory { PLAIN | OFlags::DIRECTORY } else { PLAIN | OFlags::RDWR };
+                rustix::fs::openat(&self.root, name, flags, Mode::empty()).map(|_| 0)
             }
-            Verb::Stat => match self.plan.look {
-                StatCall::Link => rustix::fs::lstat(path).map(|_| 0),
-                StatCall::File => rustix::fs::stat(path).map(|_| 0),
-                StatCall::Extended => {
-                    rustix::fs::statx(CWD, path, AtFlags::empty(), StatxFlags::BASIC_STATS).map(|_| 0)
+            Verb::Stat => {
+                // A link is looked through.
+                let plain = self.plan.look == StatCall::Link && !self.links();
+                let how = if plain { AtFlags::SYMLINK_NOFOLLOW } else { AtFlags::empty() };
+                match self.plan.look {
+                    StatCall::Extended => {
+                        rustix::fs::statx(&self.root, name, how, StatxFlags::BASIC_STATS).map(|_| 0)
+                    }
+                    _ => rustix::fs::statat(&self.root, name, how).map(|_| 0),
                 }
-            },
-            _ if directory => rustix::fs::rmdir(path).map(|()| 0),
-            _ => rustix::fs::unlink(path).map(|()| 0),
+            }
+            _ => {
+                let how = if directory { AtFlags::REMOVEDIR } else { AtFlags::empty() };
+                rustix::fs::unlinkat(&self.root, name, how)?;
+                if self.plan.durable {
+                    self.sync_folder()?;
+                }
+                Ok(0)
+            }
         }
+    }
+
+    fn path(&self) -> PathBuf {
+        Path::new(&self.plan.under).join(OsStr::from_bytes(self.naming.name().to_bytes()))
     }
 
     fn trouble(&self, errno: Errno) -> Happening {
@@ -220,7 +313,7 @@ impl Filing {
             offset: Bytes(0),
             errno: errno.raw_os_error(),
             moved: Bytes(0),
-            target: self.path.to_string_lossy().into_owned(),
+            target: self.path().to_string_lossy().into_owned(),
             times: 1,
         }
     }
@@ -245,13 +338,11 @@ impl Serial for Filing {
         if self.done == 0 {
             self.begin_verb();
         }
-        let number = self.order[self.done as usize];
+        self.choose();
         self.done += 1;
         self.left -= u64::from(self.left != u64::MAX);
-        let worker = self.worker + self.plan.first;
-        self.path = self.folder(number).join(format!("{}{worker}.{number}", self.plan.prefix));
         if let (Some((roots, permits)), Verb::Delete) = (&self.guard, self.plan.verbs[self.verb]) {
-            let allowed = guard::allow(roots, &self.path, permits);
+            let allowed = guard::allow(roots, &self.path(), permits);
             self.refused = allowed.err().map(|error| error.to_string());
         }
         let verb = self.plan.verbs[self.verb];
@@ -271,6 +362,9 @@ impl Serial for Filing {
     fn perform(&mut self) -> Result<u32, Trouble> {
         if let Some(why) = self.refused.take() {
             return Err(Trouble::Fatal(Box::new(Happening::Fallback(why))));
+        }
+        if let Some(errno) = self.lost.take() {
+            return Err(Trouble::Fatal(Box::new(self.trouble(errno))));
         }
         match self.act() {
             Ok(bytes) => Ok(bytes.min(u64::from(u32::MAX)) as u32),

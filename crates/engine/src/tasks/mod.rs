@@ -3,6 +3,7 @@
 mod command;
 mod compute;
 mod files;
+mod names;
 
 use crate::guard::Permits;
 use crate::{execute, standing};
