@@ -254,6 +254,8 @@ fn averaged_logs_have_every_stretch_and_exact_averages() {
     let entries = logs::averages(&run, &job(0), LogSource::Bandwidth, 500);
     let told: Vec<_> = entries.iter().map(|e| (e.time_ms, e.value, e.direction)).collect();
     assert_eq!(told, [(500, 160, 0), (500, 80, 1), (1000, 160, 0), (1000, 80, 1)]);
+    let with_rest = logs::averages(&run, &job(0), LogSource::Bandwidth, 950);
+    assert_eq!(with_rest, logs::averages(&run, &job(0), LogSource::Bandwidth, 1000), "50 ms make no row");
     let latencies = logs::averages(&run, &job(0), LogSource::Latency, 1000);
     assert_eq!(latencies.iter().map(|e| e.value).collect::<Vec<_>>(), [100_000, 3_000_000]);
     let mut out = Vec::new();

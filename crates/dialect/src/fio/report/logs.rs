@@ -116,10 +116,16 @@ pub fn averages(run: &Run, job: &ReportJob, source: LogSource, average_ms: u64) 
     let mut began_ms = 0;
     for all in job.streams.iter().filter_map(|stream| run.merged(*stream)) {
         let whole_ms = all.length_ns.div_ceil(1_000_000);
+        // A rest that is shorter than a tenth of a stretch belongs to the one before: alone it would be an outlier.
+        let (full, rest_ns) = ((all.length_ns / length_ns) as usize, all.length_ns % length_ns);
+        let joined = full > 0 && rest_ns > 0 && rest_ns * 10 < length_ns;
         let mut stretches: Vec<(u64, Vec<LogEntry>)> = Vec::new();
         for (cell, (verb, _)) in all.cells.iter().enumerate() {
             let Some(direction) = direction_of(*verb) else { continue };
-            let counts = windows(&all, cell, length_ns, slot_ns, u64::MAX / 1_000_000);
+            let mut counts = windows(&all, cell, length_ns, slot_ns, u64::MAX / 1_000_000);
+            if joined && counts.len() > full {
+                counts.split_off(full).iter().for_each(|rest| counts[full - 1].merge(rest));
+            }
             for (at, one) in counts.iter().enumerate() {
                 let to_ms = (at as u64 + 1) * length_ns / 1_000_000;
                 let from_ms = at as u64 * length_ns / 1_000_000;
@@ -127,7 +133,8 @@ pub fn averages(run: &Run, job: &ReportJob, source: LogSource, average_ms: u64) 
                 if from_ms >= whole_ms {
                     break;
                 }
-                let to_ms = to_ms.min(whole_ms).max(from_ms + 1);
+                let last = joined && at + 1 == full;
+                let to_ms = if last { whole_ms } else { to_ms.min(whole_ms).max(from_ms + 1) };
                 let entry = value_of(one, source, to_ms - from_ms).map(|value| LogEntry {
                     time_ms: began_ms + to_ms,
                     value,
