@@ -287,9 +287,11 @@ impl Task {
         match blocks.verify {
             None => make(),
             Some(verify) => {
+                let notes = !verify.only && source::writes(&blocks.mix);
+                let noting = || self.progresses.of(self.id, worker, stream.depth.most());
                 let besides = source::Besides {
                     among: &self.writing,
-                    noting: self.progresses.of(self.id, worker, stream.depth.most()),
+                    noting: notes.then(noting).flatten(),
                     known: self.known.iter().find(|progress| progress.worker == worker).map(Known::new),
                     seed: seed ^ u64::from(worker) << 32,
                 };

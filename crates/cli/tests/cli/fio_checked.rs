@@ -113,10 +113,10 @@ fn single_operations_have_priorities_and_ways_of_their_own() {
     ] {
         assert_eq!(counts(&fio(&place, &format!("{job} {more}")).ends(0))[0].1, 256, "{more}");
     }
-    fio(&place, "--name=a --ioengine=filecreate --nrfiles=8 --filesize=4k").ends(0);
+    fio(&place, "--name=b --ioengine=filecreate --nrfiles=8 --filesize=4k").ends(0);
     for call in ["stat", "lstat", "statx"] {
         let words = format!(
-            "--output-format=json --name=a --ioengine=filestat --nrfiles=8 --filesize=4k --stat_type={call}"
+            "--output-format=json --name=b --ioengine=filestat --nrfiles=8 --filesize=4k --stat_type={call}"
         );
         assert_eq!(counts(&fio(&place, &words).ends(0))[0].1, 8, "{call}");
     }

@@ -56,6 +56,8 @@ fn of_job(job: &Job) -> ReportJob {
         excused: job.terms.excused.clone(),
         bytes_each: job.engine.is_about_files().then_some(job.area.file_size).flatten(),
         untold_syncs: match (job.sync.fsync, job.sync.end_fsync) {
+            // What was recorded counts.
+            (None, false) if job.replay.is_some() => UntoldSyncs::None,
             (None, _) => UntoldSyncs::All,
             (Some(_), true) => UntoldSyncs::Last,
             (Some(_), false) => UntoldSyncs::None,
