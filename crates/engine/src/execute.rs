@@ -293,9 +293,11 @@ impl Task {
             None => make(),
             Some(verify) => {
                 let between = if verify.from_disk { Some(self.dropping()) } else { None };
+                let notes = !verify.only && source::writes(&blocks.mix);
+                let noting = || self.progresses.of(self.id, worker, stream.depth.most());
                 let besides = source::Besides {
                     among: Writer::of(self.writing.clone()).with(between, since_ns),
-                    noting: self.progresses.of(self.id, worker, stream.depth.most()),
+                    noting: notes.then(noting).flatten(),
                     known: self.known.iter().find(|progress| progress.worker == worker).map(Known::new),
                     seed: seed ^ u64::from(worker) << 32,
                 };

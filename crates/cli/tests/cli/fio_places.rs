@@ -91,7 +91,7 @@ fn blocks_of_any_size_lie_one_behind_the_other() {
         assert_eq!(figures[4], end, "{line}");
         assert!(figures[3] <= 9000);
         end += figures[3];
-        odd += u64::from(figures[3] % 512 != 0);
+        odd += u64::from(!figures[3].is_multiple_of(512));
     }
     assert!(end >= 256 << 10 && odd > 10, "{end} {odd}");
     fio(&place, &words.replace("rw=write", "rw=randread")).ends(0);

@@ -57,6 +57,8 @@ fn of_job(job: &Job) -> ReportJob {
         excused: job.terms.excused.clone(),
         bytes_each: job.area.file_size.filter(|_| job.engine.is_about_files()).map(|(_, most)| most),
         untold_syncs: match (job.sync.fsync, job.sync.end_fsync) {
+            // What was recorded counts.
+            (None, false) if job.replay.is_some() => UntoldSyncs::None,
             (None, _) => UntoldSyncs::All,
             (Some(_), true) => UntoldSyncs::Last,
             (Some(_), false) => UntoldSyncs::None,

@@ -157,7 +157,7 @@ fn drawn(job: &Job, clone: u32, count: u64, chance: u64) -> Vec<u64> {
     let seed = mixed(seed ^ u64::from(clone) << 32 ^ 0xF11E);
     let block = least_block(job).max(1);
     let one = |number: u64| {
-        let bytes = least + (u128::from(mixed(seed ^ number)) * u128::from(most - least + 1) >> 64) as u64;
+        let bytes = least + ((u128::from(mixed(seed ^ number)) * u128::from(most - least + 1)) >> 64) as u64;
         (bytes / block * block).max(least)
     };
     (0..count).map(one).collect()

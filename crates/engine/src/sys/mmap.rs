@@ -91,14 +91,14 @@ impl MmapQueue {
     /// Asks for transparent huge pages under every mapping.
     pub fn ask_for_huge_pages(&self) -> io::Result<()> {
         let used = self.calls().mappings.iter().filter(|mapping| mapping.length > 0);
-        used.map(|mapping| {
+        let mut used = used;
+        used.try_for_each(|mapping| {
             // SAFETY: the range is exactly a mapping of ours; the advice changes neither its bytes nor its rights.
             match unsafe { libc::madvise(mapping.base.cast(), mapping.length, libc::MADV_HUGEPAGE) } {
                 0 => Ok(()),
                 _ => Err(io::Error::last_os_error()),
             }
         })
-        .collect()
     }
 }
 
