@@ -6,7 +6,7 @@ docs/benchmarks.md. Asserts no time.
 
 Nine pairs of 2 s each unless told otherwise; files of 64 MiB in DIRECTORY, removed at the end. A ratio above 1 means that
 fathom did more; its interval is that of Student's t over the logarithms of the pairs' ratios. Which of a pair runs first
-alternates. ROW: jobs, poisson, stall, memory, parse.
+alternates. ROW: jobs, zram, poisson, stall, memory, parse.
 """
 
 import json
@@ -63,11 +63,11 @@ class Bench:
             sys.exit(f"error: {program} {' '.join(words)} failed: {errors or out}")
         return json.loads(out[out.index("{"):])
 
-    def job(self, name, lines, fixed):
+    def job(self, name, lines, fixed, target="data"):
         path = os.path.join(self.folder, "job.fio")
         length = "" if fixed else f"runtime={self.seconds}\ntime_based\n"
         with open(path, "w") as file:
-            file.write(f"[job]\nfilename=data\nsize=64m\n{length}{lines}\n")
+            file.write(f"[job]\nfilename={target}\nsize=64m\n{length}{lines}\n")
         # Cached jobs find the file in the page cache for both; fio would drop it at each start.
         if "direct=1" not in lines:
             with open(path, "a") as file:
@@ -96,6 +96,23 @@ class Bench:
         for name, lines, fixed in JOBS:
             self.job(name, lines, fixed)
 
+    def zram(self):
+        """The same jobs on memory that is a block device, all of them past the page cache."""
+        lab = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lab")
+        made = subprocess.run([lab, "zram", "create", "--size", "256M"], check=True, capture_output=True, text=True)
+        device = made.stdout.split()[-1]
+        self.environment["FATHOM_WRITE_CONSENT"] = device
+        try:
+            print("\n### The same on zram, direct\n")
+            print(f"{self.pairs} pairs in turns, {self.seconds} s each where the job is not bound by its bytes, 64 MiB written once.\n")
+            print("| job | fathom IOPS | fio IOPS | ratio, 95 % interval | same counts |\n|---|---:|---:|---|---|")
+            self.run("fio", ["--name=x", f"--filename={device}", "--size=64m", "--rw=write", "--bs=1m", "--direct=1"])
+            for name, lines, fixed in JOBS:
+                direct = lines if "direct=1" in lines else lines + "\ndirect=1"
+                self.job(name.replace(", cached", "").replace(", direct", ""), direct, fixed, device)
+        finally:
+            subprocess.run([lab, "remove", device], check=True, capture_output=True)
+
     def poisson(self):
         print("\n### `rate_process=poisson`, null engine\n")
         print("| asked for, IOPS | fathom, % of it | fio, % of it |\n|---:|---:|---:|")
@@ -113,9 +130,10 @@ class Bench:
     def stall(self):
         print("\n### A stall of a second at `rate_iops=1000`\n")
         print("The program is stopped for the third of five seconds. On the intended schedule every fifth I/O is late: p90 is")
-        print("500 ms, p99 is 950 ms.\n")
+        print("500 ms, p99 is 950 ms. The file is in the page cache: on a disk the missed I/Os would take their time as well.\n")
         print("| | p90 ms | p99 ms |\n|---|---:|---:|")
-        words = ["--name=s", "--filename=data", "--size=64m", "--rw=randread", "--norandommap", "--time_based",
+        self.run("fio", ["--name=x", "--filename=data", "--size=64m", "--rw=write", "--bs=1m", "--invalidate=0"])
+        words = ["--name=s", "--filename=data", "--invalidate=0", "--size=64m", "--rw=randread", "--norandommap", "--time_based",
                  "--runtime=5", "--rate_iops=1000", "--percentile_list=90:99", "--lat_percentiles=1", "--output-format=json"]
         for program in ("fathom", "fio"):
             more = ["--extras"] if program == "fathom" else []
@@ -202,7 +220,7 @@ def main():
     fathom, directory = os.path.abspath(sys.argv[1]), sys.argv[2]
     pairs = int(sys.argv[3]) if len(sys.argv) > 3 else 9
     seconds = int(sys.argv[4]) if len(sys.argv) > 4 else 2
-    rows = sys.argv[5:] or ["jobs", "poisson", "stall", "memory", "parse"]
+    rows = sys.argv[5:] or ["jobs", "zram", "poisson", "stall", "memory", "parse"]
     if shutil.which("fio") is None:
         sys.exit("error: fio is not installed\nhint: scripts/setup installs what is needed")
     with tempfile.TemporaryDirectory(dir=directory, prefix="fathom-bench-") as place:

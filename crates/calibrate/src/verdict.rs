@@ -18,6 +18,8 @@ const FOREIGN_MOST: f64 = 0.03;
 const PAGE_CACHE_MOST: f64 = 0.02;
 /// A cache below the device is named from this share on.
 const CACHE_NAMED: f64 = 0.10;
+/// A search's short points are off by some percent each; this many times as fast is another disk.
+const SLOWER_MOST: f64 = 1.35;
 /// Reads under this time come from no disk, flash and its link included.
 const FASTER_THAN_FLASH_NS: u64 = 20_000;
 /// If more than this share is faster than flash, the figure is a cache's.
@@ -49,6 +51,9 @@ pub struct Evidence {
     pub page_cache_share: Option<f64>,
     /// How the level moved in the runs on which figures rest: name, per cent within the run.
     pub drifts: Vec<(String, f64)>,
+    /// Runs on which figures rest that were slower than the search saw no more load to be: name, how many times as fast it was.
+    #[serde(default)]
+    pub slower: Vec<(String, f64)>,
     /// Runs on which figures rest that did not reach the precision: name, relative half width.
     pub not_converged: Vec<(String, f64)>,
     /// What the precision was, relative half width.
@@ -63,8 +68,11 @@ pub struct Evidence {
     pub cached_again: Option<f64>,
     /// The share of the sample's first reads that were faster than flash can be.
     pub faster_than_flash: Option<f64>,
-    /// The largest share of CPU time that a hypervisor took.
+    /// The largest share of CPU time that a hypervisor took in a run on which a figure rests.
     pub stolen: Option<f64>,
+    /// The same in the other runs: those that explore, and those whose figures stand beside others.
+    #[serde(default)]
+    pub stolen_aside: Option<f64>,
     /// Asynchronous I/O slots that were free and that were needed.
     pub async_slots: Option<(u64, u64)>,
     /// I/Os that failed, and all.
@@ -100,11 +108,14 @@ impl Evidence {
                 add(&mut read_by_device, sectors(run, "sectors_read"));
             }
             evidence.take_faults(run);
-            evidence.stolen = larger(evidence.stolen, stolen(run));
+            let rests = matches!(run.purpose, Purpose::Headline | Purpose::Load) && !phase.is_aside();
+            let place = if rests { &mut evidence.stolen } else { &mut evidence.stolen_aside };
+            *place = larger(*place, stolen(run));
             if matches!(run.purpose, Purpose::Headline | Purpose::Load) {
                 evidence.take_headline(run, phase, read);
             }
         }
+        evidence.slower = slower_than_searched(runs);
         evidence.device_bytes_read = read_by_device;
         evidence.device_bytes_written = written_by_device;
         evidence.take_samples(runs);
@@ -144,7 +155,9 @@ impl Evidence {
 
     /// All checks, in the order in which they are shown.
     pub fn checks(&self) -> Vec<Check> {
-        let mut checks = vec![self.steady(), self.converged()];
+        let mut checks = vec![self.steady()];
+        checks.extend(self.search_agrees());
+        checks.push(self.converged());
         if self.simulated {
             checks
                 .insert(0, check("device", Outcome::Noted, "simulated: the figures are a formula's".into()));
@@ -217,6 +230,20 @@ impl Evidence {
                 check("steady state", outcome, found)
             }
         }
+    }
+
+    /// Said only where it does not: a disk that was twice as fast a moment ago will be so again.
+    fn search_agrees(&self) -> Option<Check> {
+        let aside = |run: &str| Phase::of_run(run).is_some_and(Phase::is_aside);
+        let worst =
+            |all: &mut dyn Iterator<Item = &(String, f64)>| all.max_by(|a, b| a.1.total_cmp(&b.1)).cloned();
+        let figure = worst(&mut self.slower.iter().filter(|(run, _)| !aside(run)));
+        let outcome = if figure.is_some() { Outcome::Failed } else { Outcome::Noted };
+        let (run, times) = figure.or_else(|| worst(&mut self.slower.iter()))?;
+        let seen = format!(
+            "{run}: the search saw {times:.1} times as much with no more load: the disk's speed changed"
+        );
+        Some(check("the search agrees", outcome, seen))
     }
 
     fn converged(&self) -> Check {
@@ -315,13 +342,17 @@ impl Evidence {
     }
 
     fn steal(&self) -> Option<Check> {
-        let share = self.stolen?;
-        let outcome = match share {
-            s if s > STEAL.1 => Outcome::Failed,
-            s if s > STEAL.0 => Outcome::Noted,
+        let (share, aside) = (self.stolen?, self.stolen_aside.unwrap_or(0.0));
+        let outcome = match (share, aside) {
+            (s, _) if s > STEAL.1 => Outcome::Failed,
+            (s, aside) if s > STEAL.0 || aside > STEAL.1 => Outcome::Noted,
             _ => Outcome::Passed,
         };
-        Some(check("CPU was ours", outcome, format!("a hypervisor took {:.1} % of it", share * 100.0)))
+        let more = match aside > STEAL.1 {
+            true => format!(", and {:.1} % while it explored or compared", aside * 100.0),
+            false => String::new(),
+        };
+        Some(check("CPU was ours", outcome, format!("a hypervisor took {:.1} % of it{more}", share * 100.0)))
     }
 
     fn failed_operations(&self) -> Option<Check> {
@@ -332,6 +363,26 @@ impl Evidence {
             check("all I/Os succeeded", outcome, format!("{failed} of {all} failed; they count in no figure"))
         })
     }
+}
+
+/// Of each run on which a figure rests: was the same kind of load, no more of it, much faster in the search?
+fn slower_than_searched(runs: &[Run]) -> Vec<(String, f64)> {
+    let rate = |run: &Run| Observed::of(run, false).map(|observed| observed.rate);
+    let load = |run: &Run| run.load.small.max(run.load.large);
+    let mut slower = Vec::new();
+    for run in runs.iter().filter(|run| run.purpose == Purpose::Headline) {
+        let Some(phase) = Phase::of_run(&run.name) else { continue };
+        let searched = runs.iter().filter(|other| {
+            let same = Phase::of_run(&other.name) == Some(phase);
+            same && other.purpose == Purpose::Exploring && load(other) <= load(run)
+        });
+        let best = searched.filter_map(rate).fold(0.0, f64::max);
+        let times = best / rate(run).unwrap_or(0.0).max(f64::MIN_POSITIVE);
+        if best > 0.0 && times > SLOWER_MOST {
+            slower.push((run.name.clone(), times));
+        }
+    }
+    slower
 }
 
 fn check(name: &str, outcome: Outcome, seen: String) -> Check {
@@ -372,84 +423,4 @@ fn foreign(run: &Run, phase: Phase, our_bytes: u64) -> Option<f64> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use fathom_record::VerdictState;
-
-    fn good() -> Evidence {
-        Evidence {
-            our_bytes_read: 1000,
-            device_bytes_read: Some(1000),
-            foreign_share: Some(0.0),
-            unwritten_share: Some(0.0),
-            cached_again: Some(0.0),
-            faster_than_flash: Some(0.0),
-            precision: 0.1,
-            working_set: Bytes(1 << 40),
-            memory: Some(Bytes(1 << 30)),
-            ..Evidence::default()
-        }
-    }
-
-    #[test]
-    fn clean_evidence_is_believable() {
-        assert_eq!(good().verdict().state, VerdictState::Believable, "{:?}", good().checks());
-    }
-
-    #[test]
-    fn each_reason_for_doubt_is_enough_alone() {
-        let not: [Evidence; 8] = [
-            Evidence { device_bytes_read: Some(979), ..good() },
-            Evidence { foreign_share: Some(0.04), ..good() },
-            Evidence { page_cache_share: Some(0.5), ..good() },
-            Evidence { unwritten_share: Some(0.5), ..good() },
-            Evidence { faster_than_flash: Some(0.9), ..good() },
-            Evidence { async_slots: Some((10, 64)), ..good() },
-            Evidence { stolen: Some(0.3), ..good() },
-            Evidence {
-                drifts: vec![("group commits, 16 writers".into(), 40.0), ("small reads".into(), -30.0)],
-                ..good()
-            },
-        ];
-        for evidence in not {
-            assert_eq!(evidence.verdict().state, VerdictState::NotBelievable, "{:?}", evidence.checks());
-        }
-    }
-
-    #[test]
-    fn a_drift_aside_spoils_its_own_figure_only() {
-        let evidence = Evidence { drifts: vec![("group commits, 16 writers".into(), 40.0)], ..good() };
-        assert_eq!(evidence.verdict().state, VerdictState::Believable);
-        let noted = evidence.checks().into_iter().find(|check| check.name == "steady state").unwrap();
-        assert!(noted.seen.contains("group commits, 16 writers") && noted.seen.contains("that one figure"));
-    }
-
-    #[test]
-    fn what_could_not_be_checked_makes_it_cannot_tell() {
-        let unknown: [Evidence; 5] = [
-            Evidence { device_bytes_read: None, ..good() },
-            Evidence { foreign_share: None, ..good() },
-            Evidence { unwritten_share: None, ..good() },
-            Evidence { cached_again: None, ..good() },
-            Evidence { unchecked: vec!["holders".into()], ..good() },
-        ];
-        for evidence in unknown {
-            assert_eq!(evidence.verdict().state, VerdictState::CannotTell, "{:?}", evidence.checks());
-        }
-    }
-
-    #[test]
-    fn not_converging_says_how_far_it_came_and_is_no_reason_to_doubt() {
-        let evidence =
-            Evidence { not_converged: vec![("random writes, 8 outstanding".into(), 0.13)], ..good() };
-        let verdict = evidence.verdict();
-        assert_eq!(verdict.state, VerdictState::Believable);
-        assert!(verdict.checks.iter().any(|c| c.seen.contains("random writes, 8 outstanding: +-13.0 %")));
-    }
-
-    #[test]
-    fn memory_is_fast_without_being_a_cache() {
-        let zram = Evidence { memory_backed: true, faster_than_flash: Some(1.0), ..good() };
-        assert_eq!(zram.verdict().state, VerdictState::Believable);
-    }
-}
+mod tests;

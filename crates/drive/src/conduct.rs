@@ -147,19 +147,6 @@ pub fn conduct(
     }
 }
 
-/// Adds a worker's interval to the run's: workers of a stream are merged where they begin together.
-pub fn collect(run: &mut Run, interval: &Interval) {
-    let empty = interval.slots.iter().all(|slot| slot.iter().all(|c| *c == Counts::default()));
-    if empty {
-        return;
-    }
-    let same = |mine: &&mut Interval| mine.stream == interval.stream && mine.start_ns == interval.start_ns;
-    match run.intervals.iter_mut().rev().find(same) {
-        Some(mine) => mine.merge(interval),
-        None => run.intervals.push(interval.clone()),
-    }
-}
-
 /// A worker's faults as events.
 pub fn fault_events(stream: StreamId, faults: Vec<Fault>, targets: &[String]) -> Vec<Event> {
     faults
@@ -434,7 +421,7 @@ impl<'p, 'j> Conductor<'p, 'j> {
     ) {
         let Outcome { interval, totals, faults, found, span_ns, outstanding_most, why } = outcome;
         control.interval(&interval);
-        collect(run, &interval);
+        run.take(&interval);
         for event in fault_events(stream, faults, &self.targets[stream.0 as usize]) {
             control.event(&event);
             run.events.push(event);
@@ -458,7 +445,7 @@ impl<'p, 'j> Conductor<'p, 'j> {
     fn gather(&mut self, control: &mut dyn Control, run: &mut Run) {
         while let Ok(mut interval) = self.intervals.try_recv() {
             control.interval(&interval);
-            collect(run, &interval);
+            run.take(&interval);
             interval.clear();
             let (stream, worker) = (interval.stream.0 as usize, interval.worker as usize);
             if let Some(empty) = self.stands[stream].empties.get(worker) {

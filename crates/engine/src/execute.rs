@@ -8,17 +8,18 @@ use crate::logs::Logs;
 use crate::progress::{Known, Progress, Progresses};
 use crate::queues::{self, Wanted};
 use crate::sinks::Sinks;
-use crate::source::{self, Geometry};
+use crate::source::{self, Between, Geometry, Writer};
 use crate::{Caught, History, Lent, copy, manners, open, priorities, simulated, standing, tasks, verifying};
 use fathom_drive::{
     Begin, Clock, HostSampler, Job, Manners, Metronome, Outcome, Pace, Parts, Perform, Queue, Recorder, Seat,
     Worker, conduct, run,
 };
 use fathom_host::Roots;
-use fathom_record::{Control, Event, Execute, ExecuteError, Run};
+use fathom_record::{Control, Event, Execute, ExecuteError, Happening, Run};
 use fathom_spec::*;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicU32, AtomicU64};
 
 /// Runs plans on this host.
 #[derive(Debug, Default)]
@@ -267,7 +268,11 @@ impl Task {
         })
     }
 
-    fn source(&self, worker: u32) -> Result<Box<dyn fathom_drive::Source>, ExecuteError> {
+    fn source(
+        &self,
+        worker: u32,
+        since_ns: Arc<AtomicU64>,
+    ) -> Result<Box<dyn fathom_drive::Source>, ExecuteError> {
         if let Some(shared) = &self.shared {
             return Ok(shared.of_worker(worker));
         }
@@ -287,10 +292,11 @@ impl Task {
         match blocks.verify {
             None => make(),
             Some(verify) => {
+                let between = if verify.from_disk { Some(self.dropping()) } else { None };
                 let notes = !verify.only && source::writes(&blocks.mix);
                 let noting = || self.progresses.of(self.id, worker, stream.depth.most());
                 let besides = source::Besides {
-                    among: &self.writing,
+                    among: Writer::of(self.writing.clone()).with(between, since_ns),
                     noting: notes.then(noting).flatten(),
                     known: self.known.iter().find(|progress| progress.worker == worker).map(Known::new),
                     seed: seed ^ u64::from(worker) << 32,
@@ -300,8 +306,21 @@ impl Task {
         }
     }
 
+    /// Syncs what the stream wrote, and drops it from the page cache.
+    fn dropping(&self) -> Between {
+        let (targets, space) = (self.targets.clone(), self.geometry.space.clone());
+        Box::new(move || {
+            for file in open::members(&space).iter().filter_map(|id| targets.get(id.0 as usize)?.fd()) {
+                // Only what is on the disk can be dropped; a write that failed is told where it failed.
+                let _ = rustix::fs::fsync(file);
+                let _ = rustix::fs::fadvise(file, 0, None, rustix::fs::Advice::DontNeed);
+            }
+        })
+    }
+
     fn prepare(self, seat: &Seat, worker: u32, manners: Manners) -> Result<Perform, ExecuteError> {
-        let source = self.source(worker)?;
+        let since_ns = Arc::<AtomicU64>::default();
+        let source = self.source(worker, since_ns.clone())?;
         let checks = self.blocks.verify.map(|_| Checks {
             stream: self.id,
             names: self.names.clone(),
@@ -324,6 +343,7 @@ impl Task {
             priorities: self.blocks.priorities.clone(),
             seed: self.seed ^ u64::from(worker) << 32,
         };
+        let id = self.id;
         let stream = self.stream;
         let held = standing::take(&stream.terms.standing)?;
         open::expect(&self.geometry.space, &self.targets, self.blocks.queue_options.expect);
@@ -331,8 +351,12 @@ impl Task {
         let maker = WorkerMaker { source, stream, verbs: self.verbs, seed, manners };
         let perform = queues::build(self.targets, wanted, seat, maker)?;
         Ok(Box::new(move |seat, begin| {
-            let outcome = perform(seat, begin);
+            let mut outcome = perform(seat, begin);
             drop(held);
+            let since_ns = since_ns.load(Relaxed);
+            if since_ns > 0 {
+                outcome.found.push(Happening::ReadsBack { stream: id, worker, since_ns });
+            }
             outcome
         }))
     }

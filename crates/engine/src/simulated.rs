@@ -3,7 +3,7 @@
 use crate::{execute, manners, open, source};
 use fathom_drive::sim::{Device, SimQueue, World, drive};
 use fathom_drive::{
-    Outcome, Parts, Published, Recorder, Steering, Worker, collect, empty_interval, fault_events, frame,
+    Outcome, Parts, Published, Recorder, Steering, Worker, empty_interval, fault_events, frame,
 };
 use fathom_record::*;
 use fathom_spec::*;
@@ -158,7 +158,7 @@ fn report(
     for ((stream, worker, verbs), outcome) in owners.into_iter().zip(outcomes) {
         let Outcome { interval, totals, faults, found, span_ns, outstanding_most, why } = outcome;
         control.interval(&interval);
-        collect(&mut run, &interval);
+        run.take(&interval);
         run.events.extend(fault_events(stream, faults, &names));
         run.events.extend(found.into_iter().map(|what| Event { at_ns: length_ns, what }));
         run.workers.push(WorkerTotals {

@@ -22,6 +22,7 @@ fn run(path: &Path, only: bool, hash: u8, pattern: Pattern) -> Run {
         backlog: None,
         checkers: 0,
         then_read_pass: !only,
+        from_disk: false,
         only,
         fatal: false,
         discards: None,

@@ -70,6 +70,15 @@ pub enum Happening {
         /// What was found.
         note: String,
     },
+    /// A worker has written everything, and now reads it again to check it.
+    ReadsBack {
+        /// Of which stream.
+        stream: StreamId,
+        /// Which worker.
+        worker: u32,
+        /// Since when, ns since the run's start.
+        since_ns: u64,
+    },
     /// Log lines that were lost because the writer was too slow.
     Late {
         /// How many.

@@ -116,9 +116,21 @@ impl Interval {
 
     /// Adds another's to these. Slots are aligned by their number: both must begin at the same slot.
     pub fn merge(&mut self, other: &Interval) {
-        let Interval { stream: _, worker: _, start_ns, length_ns, cells, slots, outstanding } = other;
-        self.start_ns = self.start_ns.min(*start_ns);
-        self.length_ns = self.length_ns.max(*length_ns);
+        self.start_ns = self.start_ns.min(other.start_ns);
+        self.length_ns = self.length_ns.max(other.length_ns);
+        self.lay(other, 0);
+    }
+
+    /// Adds one that began later, or within this one; `slot_ns` is the length of a slot.
+    pub fn append(&mut self, later: &Interval, slot_ns: u64) {
+        let behind_ns = later.start_ns.saturating_sub(self.start_ns);
+        self.length_ns = self.length_ns.max(behind_ns + later.length_ns);
+        self.lay(later, (behind_ns / slot_ns.max(1)) as usize);
+    }
+
+    /// Adds cells, and counters so many slots further on.
+    fn lay(&mut self, other: &Interval, slots_on: usize) {
+        let Interval { stream: _, worker: _, start_ns: _, length_ns: _, cells, slots, outstanding } = other;
         // A verb may have two cells, such as syncs between operations and after the last: the place counts first.
         for (number, (verb, cell)) in cells.iter().enumerate() {
             let same_place = self.cells.get(number).is_some_and(|mine| mine.0 == *verb);
@@ -129,10 +141,10 @@ impl Interval {
                 None => self.cells.push((*verb, cell.clone())),
             }
         }
-        if self.slots.len() < slots.len() {
-            self.slots.resize(slots.len(), Default::default());
+        if self.slots.len() < slots.len() + slots_on {
+            self.slots.resize(slots.len() + slots_on, Default::default());
         }
-        for (mine, theirs) in self.slots.iter_mut().zip(slots) {
+        for (mine, theirs) in self.slots.iter_mut().skip(slots_on).zip(slots) {
             mine.iter_mut().zip(theirs).for_each(|(a, b)| a.merge(b));
         }
         self.outstanding.iter_mut().zip(outstanding).for_each(|(a, b)| *a += b);

@@ -1,9 +1,10 @@
 //! One plan's execution, as it is stored: raw facts from which everything else can be computed again.
 
-use crate::{Event, Happening, Interval, Sample, Why};
+use crate::{Counts, Event, Happening, Interval, Sample, Why};
 use fathom_spec::{Plan, StreamId, Verb};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 
 /// What was seen while one plan ran.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -107,18 +108,108 @@ impl Run {
         let mut parts = self.intervals.iter().filter(|i| i.stream == stream);
         let first = parts.next()?;
         let mut all = first.clone();
-        for part in parts {
-            let at = part.start_ns.saturating_sub(all.start_ns) / self.plan.slot.0.max(1);
-            let mut shifted = part.clone();
-            shifted.slots.splice(0..0, std::iter::repeat_n(Default::default(), at as usize));
-            shifted.length_ns += part.start_ns.saturating_sub(all.start_ns);
-            all.merge(&shifted);
-        }
+        parts.for_each(|part| all.append(part, self.plan.slot.0));
         Some(all)
+    }
+
+    /// Takes what a worker hands over: workers of a stream are merged, and an empty interval says nothing.
+    pub fn take(&mut self, interval: &Interval) {
+        if interval.slots.iter().all(|slot| slot.iter().all(|counts| *counts == Counts::default())) {
+            return;
+        }
+        let slot_ns = self.plan.slot.0;
+        let here = |mine: &&mut Interval| {
+            let within = mine.start_ns..mine.start_ns + mine.length_ns.max(1);
+            mine.stream == interval.stream && within.contains(&interval.start_ns)
+        };
+        match self.intervals.iter_mut().rev().find(here) {
+            Some(mine) => mine.append(interval, slot_ns),
+            None => {
+                self.intervals.push(interval.clone());
+                self.thin();
+            }
+        }
+    }
+
+    /// With more intervals than the plan allows, neighbours are laid together until half as many are left.
+    fn thin(&mut self) {
+        let most = self.plan.intervals_most as usize;
+        if most == 0 || self.intervals.len() <= most.max(self.plan.streams.len() * 4) {
+            return;
+        }
+        self.intervals.sort_by_key(|interval| (interval.stream, interval.start_ns));
+        let mut length_ns = self.plan.interval.0.max(1);
+        let mut left = usize::MAX;
+        while left > most / 2 && length_ns < u64::MAX / 2 {
+            length_ns *= 2;
+            let places = self.intervals.iter().map(|i| (i.stream, i.start_ns / length_ns));
+            left = places.collect::<BTreeSet<_>>().len();
+            if left <= self.plan.streams.len() * 2 {
+                break;
+            }
+        }
+        let mut kept: Vec<Interval> = Vec::with_capacity(left + 1);
+        for interval in std::mem::take(&mut self.intervals) {
+            let same = |last: &&mut Interval| {
+                last.stream == interval.stream && last.start_ns / length_ns == interval.start_ns / length_ns
+            };
+            match kept.last_mut().filter(same) {
+                Some(last) => last.append(&interval, self.plan.slot.0),
+                None => kept.push(interval),
+            }
+        }
+        self.intervals = kept;
     }
 
     /// Was any operation refused or failed?
     pub fn faults(&self) -> impl Iterator<Item = &Event> {
         self.events.iter().filter(|e| matches!(e.what, Happening::Fault { .. }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fathom_spec::Nanos;
+
+    #[test]
+    fn a_long_run_keeps_longer_intervals_and_every_count() {
+        let mut plan = Plan::new(1);
+        plan.intervals_most = 64;
+        let mut run = Run::empty(&plan);
+        let (slots, second) = (20, Nanos::from_seconds(1).0);
+        for (at, stream) in (0..1000).flat_map(|at| [(at, 0), (at, 1)]) {
+            let mut interval = Interval::new(StreamId(stream), 0, Vec::new(), slots);
+            (interval.start_ns, interval.length_ns) = (at * second, second);
+            interval.slots[(at % 20) as usize][0].operations = at + 1;
+            run.take(&interval);
+        }
+        assert!(run.intervals.len() <= 64, "{}", run.intervals.len());
+        for stream in [StreamId(0), StreamId(1)] {
+            let all = run.merged(stream).unwrap();
+            assert_eq!((all.start_ns, all.length_ns), (0, 1000 * second));
+            assert_eq!(all.counts(0).operations, 500_500);
+            let there =
+                |at: &u64| all.slots[*at as usize * slots + *at as usize % 20][0].operations == at + 1;
+            assert!((0..1000).all(|at| there(&at)));
+        }
+    }
+
+    #[test]
+    fn what_another_worker_hands_over_late_is_laid_where_it_belongs() {
+        let mut plan = Plan::new(1);
+        plan.intervals_most = 0;
+        let mut run = Run::empty(&plan);
+        let second = Nanos::from_seconds(1).0;
+        let mut long = Interval::new(StreamId(0), 0, Vec::new(), 40);
+        long.length_ns = 2 * second;
+        long.slots[0][0].operations = 1;
+        let mut late = Interval::new(StreamId(0), 1, Vec::new(), 20);
+        (late.start_ns, late.length_ns) = (second, second);
+        late.slots[3][0].operations = 5;
+        run.take(&long);
+        run.take(&late);
+        assert_eq!(run.intervals.len(), 1);
+        assert_eq!((run.intervals[0].slots[23][0].operations, run.intervals[0].length_ns), (5, 2 * second));
     }
 }

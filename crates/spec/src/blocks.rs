@@ -327,6 +327,9 @@ pub struct Verify {
     pub checkers: u32,
     /// Read everything again once the writes are done.
     pub then_read_pass: bool,
+    /// Before that pass what was written is synced and dropped from the page cache, so that the disk is what answers.
+    #[serde(default)]
+    pub from_disk: bool,
     /// Write nothing, only check.
     pub only: bool,
     /// The first mismatch ends the run.

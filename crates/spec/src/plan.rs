@@ -40,6 +40,10 @@ pub struct Plan {
     pub slot: Nanos,
     /// Length of an interval, for which latencies are kept (1 s).
     pub interval: Nanos,
+    /// When so many intervals are there, of all streams together, neighbours are laid together: a long run keeps longer ones.
+    /// 0: each is kept, however long the run is.
+    #[serde(default)]
+    pub intervals_most: u32,
     /// Seed of everything random.
     pub seed: u64,
     /// After this long without a completion while I/Os are outstanding, the device is reported as stalled.
@@ -47,7 +51,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// An empty plan with slots of 50 ms, intervals of 1 s and stalls reported after 30 s.
+    /// An empty plan with slots of 50 ms, at most 2048 intervals of at least 1 s, and stalls reported after 30 s.
     pub fn new(seed: u64) -> Self {
         Plan {
             targets: Vec::new(),
@@ -56,6 +60,7 @@ impl Plan {
             cells: Vec::new(),
             slot: Nanos::from_millis(50),
             interval: Nanos::from_seconds(1),
+            intervals_most: 2048,
             seed,
             stall: Nanos::from_seconds(30),
         }

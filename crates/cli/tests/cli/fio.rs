@@ -174,6 +174,20 @@ fn the_table_has_every_option_of_the_debian_fio() {
 }
 
 #[test]
+fn what_was_written_is_verified_from_the_disk_in_a_time_of_its_own() {
+    let (place, _quiet) = (Place::new(), alone());
+    let words = "--name=a --size=16m --rw=write --bs=64k --verify=crc32c --output-format=json";
+    let document = fio(&place, words).ends(0).json();
+    let job = &document["jobs"][0];
+    let ms = |at: &serde_json::Value| at.as_u64().expect("a number");
+    let (read, write) = (ms(&job["read"]["runtime"]), ms(&job["write"]["runtime"]));
+    assert!(read > 0 && write > 0 && read + write <= ms(&job["job_runtime"]) + 1, "{read} {write} {job}");
+    for disk in document["disk_util"].as_array().into_iter().flatten() {
+        assert!(ms(&disk["read_sectors"]) * 512 >= 15 << 20, "{disk}");
+    }
+}
+
+#[test]
 fn counts_are_those_of_the_debian_fio() {
     if Command::new("fio").arg("--version").output().is_err() {
         return skip("counts are those of fio", "no fio here");
@@ -193,6 +207,7 @@ fn counts_are_those_of_the_debian_fio() {
         "--size=1m --rw=read --zonemode=strided --zonesize=64k --zonerange=128k",
         "--size=1m --rw=read --offset=512k --filesize=1m",
         "--size=300k --filesize=512k --nrfiles=2",
+        "--filename=f:g --filesize=256k --offset=64k --rw=write",
         "--size=1m --rw=read --filename=f --numjobs=2 --offset_increment=1m --group_reporting",
         "--size=1m --ioengine=mmap --rw=write",
         "--nrfiles=5 --filesize=4k --ioengine=filestat",

@@ -236,6 +236,7 @@ fn verify(options: &Options, only: bool) -> Option<Verify> {
         backlog: None,
         checkers: 0,
         then_read_pass: false,
+        from_disk: false,
         only,
         fatal: options.errors == 1,
         discards: None,

@@ -8,6 +8,36 @@ use super::values::{self, Value};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+/// A set of options that answers "certainly not" at once, for nearly all that are not in it (Bloom 1970, one hash).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Said([u64; 4]);
+
+impl Said {
+    /// The set of these options, by their names and their aliases.
+    pub fn of(options: impl Iterator<Item = OptionId>) -> Said {
+        let mut said = Said::default();
+        for option in options.map(|id| &all()[id]) {
+            for name in std::iter::once(option.name).chain(option.alias) {
+                let (word, bit) = Self::place(name);
+                said.0[word] |= bit;
+            }
+        }
+        said
+    }
+
+    /// May an option of that name be in it?
+    pub fn may_hold(&self, name: &str) -> bool {
+        let (word, bit) = Self::place(name);
+        self.0[word] & bit != 0
+    }
+
+    fn place(name: &str) -> (usize, u64) {
+        let sum = name.bytes().fold(0u32, |sum, byte| sum.wrapping_mul(31).wrapping_add(byte.into()));
+        let at = (sum.wrapping_mul(0x9E37_79B1) >> 24) as usize;
+        (at / 64, 1 << (at % 64))
+    }
+}
+
 /// What was said for one option.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Given {
@@ -28,6 +58,8 @@ pub struct Typed {
     pub at: Place,
     /// Everything said for it or before it in `[global]`, by option.
     pub values: Arc<BTreeMap<OptionId, Given>>,
+    /// Which options these may be.
+    pub said: Said,
     /// What its own section says, in order: canonical names and values; bare flags are not told, as in fio 3.33.
     pub own: Vec<(&'static str, String)>,
     /// It is the first of a job file that is not the first: it waits for all before it.
@@ -106,7 +138,9 @@ impl Maker<'_> {
         let mut own = Vec::new();
         self.read(&mut layer, &section.settings, true).into_iter().for_each(|said| put(&mut own, said));
         let (name, at) = (section.name.clone(), section.at.clone());
-        self.done.jobs.push(Typed { name, at, values: layer.values, own, begins_file, base: layer.base });
+        let said = Said::of(layer.values.keys().copied());
+        let Layer { values, base, .. } = layer;
+        self.done.jobs.push(Typed { name, at, values, said, own, begins_file, base });
     }
 
     /// Reads settings over a layer, and answers what was said, by canonical name.

@@ -1,6 +1,6 @@
 //! What a job means: the values of its options with fio's defaults where nothing was said.
 
-use super::assemble::Typed;
+use super::assemble::{Given, Typed};
 use super::numbers::{Amount, KbBase};
 use super::options::find;
 use super::place::{Place, Trouble};
@@ -386,11 +386,18 @@ pub struct Reporting {
 pub(crate) struct Look<'a>(pub &'a Typed);
 
 impl Look<'_> {
+    fn given(&self, name: &str) -> Option<&Given> {
+        // A job says a dozen things and is asked two hundred times: most names are looked for in vain.
+        if !self.0.said.may_hold(name) {
+            return None;
+        }
+        self.0.values.get(&find(name)?)
+    }
     pub(crate) fn value(&self, name: &str) -> Option<&Value> {
-        self.0.values.get(&find(name)?).map(|given| &given.value)
+        self.given(name).map(|given| &given.value)
     }
     pub(crate) fn place(&self, name: &str) -> &Place {
-        find(name).and_then(|id| self.0.values.get(&id)).map_or(&self.0.at, |given| &given.at)
+        self.given(name).map_or(&self.0.at, |given| &given.at)
     }
     pub(crate) fn switch(&self, name: &str, default: bool) -> bool {
         match self.value(name) {

@@ -67,6 +67,10 @@ pub fn plan(jobs: &[Job], facts: &Facts) -> Result<Planned, Trouble> {
         maker.job(number)?;
     }
     maker.take_down();
+    // Averages of latencies have a line for each interval.
+    if jobs.iter().any(|job| job.report.logs.1.is_some()) {
+        maker.plan.intervals_most = 0;
+    }
     let Maker { plan, members, notes, recordings, .. } = maker;
     Ok(Planned { plan, members, notes, recordings })
 }

@@ -439,6 +439,7 @@ fn verify(job: &Job) -> Option<Verify> {
         backlog: data.backlog,
         checkers: data.checkers,
         then_read_pass: data.do_verify && job.direction.verbs.contains(&Verb::Write),
+        from_disk: job.place.invalidate && !job.sync.direct,
         only: data.verify_only,
         fatal: data.fatal,
         discards: data.discards,

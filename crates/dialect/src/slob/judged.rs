@@ -6,10 +6,11 @@ use super::told::Told;
 use fathom_record::{Check, Outcome, Run};
 use fathom_spec::{Bytes, GIB, MIB, Nanos, Verb};
 
-/// From this share of blocks on that the disk answered, the disk was measured.
-pub const DISK_FROM: f64 = 0.90;
+/// From this share of blocks on that the disk answered, the disk was measured. Of blocks that are four times the memory, a
+/// quarter can be in it.
+pub const DISK_FROM: f64 = 0.75;
 
-/// So many times the memory that could hold them must there be of blocks, for that share of random reads to miss it.
+/// What is advised: so many times the memory that could hold them is there of blocks, and nine of ten random reads miss it.
 const TIMES: u64 = 10;
 
 /// Where the blocks came from.

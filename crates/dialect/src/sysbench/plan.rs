@@ -83,6 +83,7 @@ fn blocks(options: &Options, mode: Mode, seed: u32) -> Blocks {
         backlog: None,
         checkers: 0,
         then_read_pass: false,
+        from_disk: false,
         only: false,
         fatal: true,
         discards: None,

@@ -26,10 +26,9 @@ use fathom_spec::{
 };
 pub use place::Geometry;
 pub use series::Series;
-use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, Mutex};
 pub use trace::Recording;
-pub(crate) use verify::{CHECK, OURS, ZEROS, number};
+pub(crate) use verify::{Between, CHECK, OURS, Writer, ZEROS, number};
 
 /// One source that several workers draw from.
 pub type SharedSource = Arc<Mutex<Box<dyn Source>>>;
@@ -261,9 +260,9 @@ fn generated(
 }
 
 /// What a worker that verifies knows besides its plan.
-pub(crate) struct Besides<'a> {
-    /// Counts the workers of its stream that still write.
-    pub among: &'a Arc<AtomicU32>,
+pub(crate) struct Besides {
+    /// The worker among those of its stream that write.
+    pub among: Writer,
     /// Where it notes how far it is.
     pub noting: Option<Noting>,
     /// How far the run got that wrote what it checks.
@@ -293,7 +292,6 @@ pub(crate) fn verified(
         return Ok(Box::new(verify::Checking::new(make()?, read_cell, writes, known)));
     }
     let time_ns = stop.time.map(|time| time.0);
-    let among = verify::Writer::of(among.clone());
     // Of a load that discards what it writes next, the last discard may stay without its write.
     let own = (blocks.mix == Mix::TrimWrite).then_some(discards::OWN);
     let discards = plan.discards.or(own);

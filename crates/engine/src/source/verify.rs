@@ -9,7 +9,8 @@ use crate::progress::{Came, Known, Noting};
 use fathom_drive::{Fill, Operation, Pace, Source};
 use fathom_spec::{Verb, Verify};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::thread::JoinHandle;
 
 /// In an operation's mark: what it reads is to be checked.
 pub(crate) const CHECK: u64 = 1 << 63;
@@ -102,18 +103,53 @@ const FAILED_MOST: usize = 1024;
 /// How long a worker that has written everything waits before it looks again whether the others have.
 const LOOK_AGAIN_NS: u64 = 2_000_000;
 
+/// What is done between writing and reading for good; it may take its time.
+pub(crate) type Between = Box<dyn FnOnce() + Send>;
+
 /// One of several workers that write the same bytes. None reads for good before all have written: of a block that is just
 /// being written a reader may see a part.
-#[derive(Debug)]
 pub(crate) struct Writer {
     still: Arc<AtomicU32>,
     writes: bool,
+    between: Option<Between>,
+    /// What is being done between.
+    doing: Option<JoinHandle<()>>,
+    /// When it began to read for good, for whoever asks; 0: not yet.
+    since_ns: Arc<AtomicU64>,
 }
 
 impl Writer {
     /// One of so many that share this count.
     pub(crate) fn of(still: Arc<AtomicU32>) -> Self {
-        Writer { still, writes: true }
+        Writer { still, writes: true, between: None, doing: None, since_ns: Arc::default() }
+    }
+
+    /// The same, which does something between and tells when it was done.
+    pub(crate) fn with(mut self, between: Option<Between>, since_ns: Arc<AtomicU64>) -> Self {
+        (self.between, self.since_ns) = (between, since_ns);
+        self
+    }
+
+    /// May it read for good? A worker's step never blocks, so that what is done between has a thread of its own.
+    fn may_read(&mut self, now_ns: u64) -> bool {
+        if self.since_ns.load(Ordering::Relaxed) > 0 {
+            return true;
+        }
+        self.has_written();
+        if !self.all_have_written() {
+            return false;
+        }
+        if let Some(between) = self.between.take() {
+            self.doing = Some(std::thread::spawn(between));
+        }
+        if self.doing.as_ref().is_some_and(|doing| !doing.is_finished()) {
+            return false;
+        }
+        if let Some(doing) = self.doing.take() {
+            let _ = doing.join();
+        }
+        self.since_ns.store(now_ns.max(1), Ordering::Relaxed);
+        true
     }
 
     fn has_written(&mut self) {
@@ -303,11 +339,8 @@ impl Verifying {
             if room == 0 {
                 return Fill::Some;
             }
-            if self.phase == Phase::Last {
-                self.among.has_written();
-                if !self.among.all_have_written() {
-                    return Fill::Wait(now_ns.saturating_add(LOOK_AGAIN_NS));
-                }
+            if self.phase == Phase::Last && !self.among.may_read(now_ns) {
+                return Fill::Wait(now_ns.saturating_add(LOOK_AGAIN_NS));
             }
             let fill = match self.phase {
                 Phase::Writing { left } if self.dry || left == 0 => Fill::Done,
@@ -373,6 +406,7 @@ mod tests {
         backlog: None,
         checkers: 0,
         then_read_pass: true,
+        from_disk: false,
         only: false,
         fatal: false,
         discards: None,

@@ -33,12 +33,7 @@ impl SoFar {
 
     /// A worker has handed over an interval.
     pub fn interval(&mut self, interval: &Interval) {
-        let same =
-            |mine: &&mut Interval| mine.stream == interval.stream && mine.start_ns == interval.start_ns;
-        match self.run.intervals.iter_mut().rev().find(same) {
-            Some(mine) => mine.merge(interval),
-            None => self.run.intervals.push(interval.clone()),
-        }
+        self.run.take(interval);
     }
 
     /// The disks' counters as they are now, where the caller reads them.

@@ -233,7 +233,18 @@ impl Tally {
 
     fn take_interval(&mut self, run: &Run, job: &ReportJob, all: &Interval, workers: &[&WorkerTotals]) {
         let stream = all.stream;
-        let runtime = workers.iter().map(|w| runtime_ms(run, stream, w.span_ns)).max().unwrap_or(0);
+        let longest = |span: &dyn Fn(&WorkerTotals) -> (u64, u64)| {
+            workers.iter().map(|worker| runtime_ms(run, stream, span(worker))).max().unwrap_or(0)
+        };
+        let runtime = longest(&|worker| worker.span_ns);
+        let turned = |worker: &WorkerTotals| reads_back(run, stream, worker.worker);
+        // fio counts a direction's time: what was written is read again in a time of its own.
+        let of_writes = longest(&|w| (w.span_ns.0, turned(w).unwrap_or(w.span_ns.1)));
+        let reads_too = job.rw.contains("read") || job.rw.ends_with("rw");
+        let of_reads = match reads_too {
+            true => runtime,
+            false => longest(&|w| (turned(w).unwrap_or(w.span_ns.0), w.span_ns.1)),
+        };
         for (at, (verb, cell)) in all.cells.iter().enumerate().take(CELLS) {
             let counts = all.counts(at);
             let service = cell.service.as_deref();
@@ -256,7 +267,8 @@ impl Tally {
             if let Some(bytes) = job.bytes_each {
                 one.bytes = one.operations * bytes;
             }
-            one.runtime_ms = if counts.operations + u64::from(counts.errors) > 0 { runtime } else { 0 };
+            let time = if *verb == Verb::Read { of_reads } else { of_writes };
+            one.runtime_ms = if counts.operations + u64::from(counts.errors) > 0 { time } else { 0 };
             cell.response.iter().for_each(|response| one.response.merge(response));
             if !job.without_bandwidth {
                 let windows = windows(all, at, job.sample_ns, run.plan.slot.0, runtime);
@@ -450,6 +462,16 @@ fn less(lat: &Latency, slat: &Latency) -> Latency {
         }
     }
     part
+}
+
+/// When a worker had written everything and began to read it again, ns since the run's start.
+fn reads_back(run: &Run, of: StreamId, number: u32) -> Option<u64> {
+    run.events.iter().find_map(|event| match event.what {
+        Happening::ReadsBack { stream, worker, since_ns } if (stream, worker) == (of, number) => {
+            Some(since_ns)
+        }
+        _ => None,
+    })
 }
 
 /// How long a worker ran, ms, a ramp left out; at least 1 when it did anything.

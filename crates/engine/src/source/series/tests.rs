@@ -119,6 +119,7 @@ fn a_block_in_flight_is_given_to_nobody_else() {
         backlog: None,
         checkers: 0,
         then_read_pass: false,
+        from_disk: false,
         only: false,
         fatal: true,
         discards: None,
