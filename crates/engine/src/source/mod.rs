@@ -267,7 +267,7 @@ fn generated(
 
 /// What a worker that verifies knows besides its plan.
 pub(crate) struct Besides {
-    /// Itself among the workers of its stream that write.
+    /// The worker among those of its stream that write.
     pub among: Writer,
     /// Where it notes how far it is.
     pub noting: Option<Noting>,
