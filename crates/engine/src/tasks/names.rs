@@ -217,7 +217,10 @@ mod tests {
         let turned = names(&Files { names: Names::LettersFirst { seed: 7 }, ..plan.clone() }, 1);
         assert!(turned[5].ends_with("00000003ed"));
         assert!(!turned.is_sorted());
-        let all: BTreeSet<String> = [first, turned, names(&plan, 1)].concat().into_iter().collect();
-        assert_eq!(all.len(), 3000);
+        // A name without letters is the same either way; a directory holds names of one kind.
+        for others in [turned, names(&plan, 1)] {
+            let all: BTreeSet<&String> = first.iter().chain(&others).collect();
+            assert_eq!(all.len(), 2000);
+        }
     }
 }
