@@ -68,9 +68,6 @@ pub struct SerialParts<'a, S: Serial> {
 /// The longest sleep without a look at the orders.
 const LOOK_UP_NS: u64 = 20_000_000;
 
-/// How often the totals are told while acts follow each other quickly; what takes longer tells them when it ends.
-const TELL_NS: u64 = 1_000_000;
-
 /// Failures that are kept one by one; later ones are only counted.
 const FOUND_MOST: usize = 64;
 
@@ -78,7 +75,7 @@ const FOUND_MOST: usize = 64;
 pub fn run_serial<S: Serial>(mut parts: SerialParts<'_, S>) -> Outcome {
     let mut found: Vec<Happening> = Vec::new();
     let (mut first_ns, mut last_ns, mut rate) = (u64::MAX, 0, 0);
-    let (mut now, mut told_ns) = (parts.clock.now(), 0);
+    let mut now = parts.clock.now();
     let why = loop {
         parts.recorder.advance(now);
         if let Some(why) = told(&mut parts, now) {
@@ -124,10 +121,8 @@ pub fn run_serial<S: Serial>(mut parts: SerialParts<'_, S>) -> Outcome {
                 if parts.work.was_short() {
                     parts.recorder.shortened(&operation);
                 }
-                if ended >= told_ns {
-                    parts.recorder.publish();
-                    told_ns = ended.saturating_add(TELL_NS);
-                }
+                // Each time: the next act may wait for ever, and somebody may ask meanwhile.
+                parts.recorder.publish();
             }
             Err(Trouble::Nothing) => {}
             Err(Trouble::Failed(what)) => {
