@@ -222,7 +222,7 @@ mod tests {
         assert!(refused("atomic", "0").is_ok());
         assert!(refused("continue_on_error", "none").is_ok());
         assert!(refused("lockmem", "0").is_ok());
-        let (what, _) = refused("merge_blktrace_file", "/x").unwrap_err();
-        assert!(what.starts_with("merge_blktrace_file is known and not supported here: replay"), "{what}");
+        let (what, _) = refused("lockfile", "exclusive").unwrap_err();
+        assert!(what.starts_with("lockfile is known and not supported here: no locks"), "{what}");
     }
 }
