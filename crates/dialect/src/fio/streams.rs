@@ -159,11 +159,7 @@ fn blocks(job: &Job, ground: &Ground) -> Result<Blocks, Trouble> {
     // One after the other they are one space; else each is drawn, and the region lies in each.
     let joined = files > 1 && job.files.service.0 == "sequential";
     if joined && ground.territory.offset > 0 {
-        return Err(wrong(
-            job,
-            "no offset in files one after the other",
-            "leave file_service_type=sequential out",
-        ));
+        return Err(wrong(job, "no offset in files one after the other", "leave file_service_type out"));
     }
     let length = match (ground.territory.apart, joined) {
         (true, true) => Extent::Whole,
