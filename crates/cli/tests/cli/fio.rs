@@ -182,8 +182,9 @@ fn what_was_written_is_verified_from_the_disk_in_a_time_of_its_own() {
     let ms = |at: &serde_json::Value| at.as_u64().expect("a number");
     let (read, write) = (ms(&job["read"]["runtime"]), ms(&job["write"]["runtime"]));
     assert!(read > 0 && write > 0 && read + write <= ms(&job["job_runtime"]) + 2, "{read} {write} {job}");
+    // The kernel reads ahead in pieces of megabytes; from the page cache nothing would be read at all.
     for disk in document["disk_util"].as_array().into_iter().flatten() {
-        assert!(ms(&disk["read_ios"]) >= 16, "{disk}");
+        assert!(ms(&disk["read_ios"]) > 0, "{disk}");
     }
 }
 
