@@ -9,7 +9,6 @@ removed by it whatever happens: on a loop device whose file lies in DIR, or in m
 pair runs first alternates; before each run the file system is synced. A ratio above 1 means that fathom was faster; its
 interval is that of Student's t over the logarithms of the pairs' ratios."""
 
-import math
 import os
 import shutil
 import statistics
@@ -18,8 +17,7 @@ import sys
 import tempfile
 import time
 
-# Student's t at 97.5 % by degrees of freedom.
-STUDENT = [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131]
+from ratios import interval
 
 # Where each test's rate stands in the CSV line.
 TESTS = [
@@ -56,17 +54,6 @@ def run(program, thousands, place, store):
     if not all(rate.replace(".", "").isdigit() for rate in rates):
         sys.exit(f"error: a test was too short for a figure: {','.join(rates)}\nhint: more files: THOUSANDS above {thousands}")
     return [float(rate) for rate in rates]
-
-
-def interval(ratios):
-    """Geometric mean and its 95 % interval."""
-    logarithms = [math.log(ratio) for ratio in ratios]
-    middle = statistics.mean(logarithms)
-    if len(logarithms) < 2:
-        return math.exp(middle), float("nan"), float("nan")
-    student = STUDENT[min(len(logarithms) - 2, len(STUDENT) - 1)]
-    half = student * statistics.stdev(logarithms) / math.sqrt(len(logarithms))
-    return math.exp(middle), math.exp(middle - half), math.exp(middle + half)
 
 
 def rows(programs, count, thousands, place, store, kind):

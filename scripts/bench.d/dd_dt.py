@@ -8,15 +8,13 @@ Nine pairs over 1024 MiB unless told otherwise. The file is made in DIRECTORY an
 fathom was faster; its interval is that of Student's t over the logarithms of the pairs' ratios.
 """
 
-import math
 import os
 import re
 import subprocess
 import sys
 import tempfile
 
-# Student's t, two-sided 95 %, by degrees of freedom (tables; beyond 30 the normal limit is near enough).
-T = [0, 12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131]
+from ratios import interval
 
 
 def run(words, environment):
@@ -35,16 +33,6 @@ def copied(text):
 def compared(text):
     """Bytes a second of dt's read pass, comparing included."""
     return int(re.findall(r"Average transfer rates: (\d+) bytes/sec", text)[0])
-
-
-def interval(pairs):
-    logs = [math.log(ours / theirs) for ours, theirs in pairs]
-    mean = sum(logs) / len(logs)
-    if len(logs) < 2:
-        return math.exp(mean), float("nan"), float("nan")
-    variance = sum((x - mean) ** 2 for x in logs) / (len(logs) - 1)
-    half = T[min(len(logs) - 1, len(T) - 1)] * math.sqrt(variance / len(logs))
-    return math.exp(mean), math.exp(mean - half), math.exp(mean + half)
 
 
 def main():
@@ -85,7 +73,7 @@ def main():
                 else:
                     others, ours = both[1](), both[0]()
                 pairs.append((ours, others))
-            ratio, low, high = interval(pairs)
+            ratio, low, high = interval([ours / theirs for ours, theirs in pairs])
             mean = [sum(pair[i] for pair in pairs) / len(pairs) / 1e6 for i in (0, 1)]
             print(f"| {name} | {mean[0]:.0f} | {mean[1]:.0f} | {ratio:.2f} ({low:.2f} to {high:.2f}) |")
 

@@ -10,7 +10,6 @@ alternates. ROW: jobs, zram, poisson, stall, memory, parse.
 """
 
 import json
-import math
 import os
 import platform
 import re
@@ -22,8 +21,7 @@ import sys
 import tempfile
 import time
 
-# Student's t, two-sided 95 %, by degrees of freedom (tables; beyond 15 the last is wide enough).
-T = [0, 12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131]
+from ratios import interval
 
 # What many people run: name, the lines of the job, whether the number of I/Os is fixed.
 JOBS = [
@@ -84,7 +82,7 @@ class Bench:
                     counts.add((program, done["read"], done["write"]))
             pairs.append((rate["fathom"], rate["fio"]))
         same = "-" if not fixed else "yes" if len({count[1:] for count in counts}) == 1 else "NO"
-        ratio, low, high = interval(pairs)
+        ratio, low, high = interval([ours / theirs for ours, theirs in pairs])
         ours, theirs = (statistics.median(pair[i] for pair in pairs) for i in (0, 1))
         print(f"| {name} | {ours:,.0f} | {theirs:,.0f} | {ratio:.2f} ({low:.2f} to {high:.2f}) | {same} |")
 
@@ -202,16 +200,6 @@ def tree(process):
     except OSError:
         children = []
     return [process, *(below for child in children for below in tree(int(child)))]
-
-
-def interval(pairs):
-    logs = [math.log(ours / theirs) for ours, theirs in pairs]
-    mean = sum(logs) / len(logs)
-    if len(logs) < 2:
-        return math.exp(mean), float("nan"), float("nan")
-    variance = sum((x - mean) ** 2 for x in logs) / (len(logs) - 1)
-    half = T[min(len(logs) - 1, len(T) - 1)] * math.sqrt(variance / len(logs))
-    return math.exp(mean), math.exp(mean - half), math.exp(mean + half)
 
 
 def main():

@@ -10,7 +10,6 @@ of one event, the median of three, is taken off: what a program does before its 
 The files are made in DIR by the installed sysbench and removed at the end."""
 
 import argparse
-import math
 import os
 import re
 import shutil
@@ -20,8 +19,7 @@ import sys
 import tempfile
 import time
 
-# Student's t at 97.5 % by degrees of freedom.
-STUDENT = [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131]
+from ratios import interval
 
 
 def run(program, options, folder, store):
@@ -35,17 +33,6 @@ def run(program, options, folder, store):
     figure = lambda label: float(re.search(label + r":\s+([0-9.]+)", ended.stdout).group(1))
     cpu = after.children_user - before.children_user + after.children_system - before.children_system
     return figure("reads/s") + figure("writes/s"), figure("total number of events"), cpu
-
-
-def interval(ratios):
-    """Geometric mean and its 95 % interval."""
-    logarithms = [math.log(ratio) for ratio in ratios]
-    middle = statistics.mean(logarithms)
-    if len(logarithms) < 2:
-        return math.exp(middle), float("nan"), float("nan")
-    student = STUDENT[min(len(logarithms) - 2, len(STUDENT) - 1)]
-    half = student * statistics.stdev(logarithms) / math.sqrt(len(logarithms))
-    return math.exp(middle), math.exp(middle - half), math.exp(middle + half)
 
 
 def row(arguments, folder, store, mode, threads):

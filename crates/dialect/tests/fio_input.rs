@@ -22,7 +22,7 @@ fn around() -> Surroundings<'static> {
 
 fn jobs(text: &str) -> Result<Vec<Job>, Vec<Trouble>> {
     let sections = fio::jobfile::parse("t.fio", text, &around())?;
-    let assembled = assemble(&[], &[], &[sections], &[])?;
+    let assembled = assemble(Vec::new(), Vec::new(), vec![sections], &[])?;
     assembled.jobs.iter().map(|job| meant(job).map_err(|trouble| vec![trouble])).collect()
 }
 

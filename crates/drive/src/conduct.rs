@@ -105,9 +105,13 @@ enum State {
 
 /// The part of a stream that counts, ns since the run's start.
 pub fn frame(plan: &Plan, stream: &Stream, began_ns: u64) -> Frame {
-    let slot_ns = plan.slot.0.max(1);
+    framed((plan.slot, plan.interval), &stream.window, began_ns)
+}
+
+fn framed((slot, interval): (Nanos, Nanos), window: &Window, began_ns: u64) -> Frame {
+    let slot_ns = slot.0.max(1);
     let never = u64::MAX / 2;
-    let (from_ns, to_ns, closes) = match stream.window {
+    let (from_ns, to_ns, closes) = match *window {
         Window::Everything => (began_ns, u64::MAX, false),
         Window::After(ramp) => (began_ns + ramp.0, u64::MAX, false),
         Window::Inside { before, length } => {
@@ -116,7 +120,7 @@ pub fn frame(plan: &Plan, stream: &Stream, began_ns: u64) -> Frame {
         }
         Window::Unmeasured => (never, never, false),
     };
-    let interval_ns = plan.interval.0.next_multiple_of(slot_ns).max(slot_ns);
+    let interval_ns = interval.0.next_multiple_of(slot_ns).max(slot_ns);
     Frame { slot_ns, interval_ns, began_ns, from_ns, to_ns, closes }
 }
 
@@ -224,7 +228,11 @@ impl<'p, 'j> Conductor<'p, 'j> {
     where
         'j: 's,
     {
-        let mut next_slot = self.plan.slot.0;
+        // Workers tell their counts at the first completion after a slot's edge. Whoever looks at the edge itself finds
+        // now this slot in them and now the one before: so it is looked a little later, and told as of the edge.
+        let slot = self.plan.slot.0.max(1);
+        let later = slot / 4;
+        let mut next_slot = slot + later;
         let mut next_sample = self.plan.interval.0;
         loop {
             self.start_ready(scope, control, run);
@@ -246,10 +254,11 @@ impl<'p, 'j> Conductor<'p, 'j> {
                 next_sample = now - now % self.plan.interval.0 + self.plan.interval.0;
             }
             if now >= next_slot {
-                next_slot = now - now % self.plan.slot.0 + self.plan.slot.0;
+                let edge = (now - later) - (now - later) % slot;
+                next_slot = edge + slot + later;
                 self.watch_for_stalls(now, control, run);
                 let totals = self.totals();
-                let steer = control.slot(now, &totals);
+                let steer = control.slot(edge, &totals);
                 self.obey(steer);
             }
         }
@@ -333,7 +342,7 @@ impl<'p, 'j> Conductor<'p, 'j> {
                 notes: self.notes.clone(),
             };
             let (barrier, began, full) = (barrier.clone(), stand.began.clone(), self.full.clone());
-            let (plan, stream) = (self.plan.clone(), stream.clone());
+            let (lengths, window) = ((self.plan.slot, self.plan.interval), stream.window);
             let spawned = std::thread::Builder::new()
                 .name(format!("{}.{}", stream.name, job.worker))
                 .stack_size(256 << 10)
@@ -349,7 +358,7 @@ impl<'p, 'j> Conductor<'p, 'j> {
                             let before = sys::thread_usage();
                             let begin = Begin {
                                 at_ns,
-                                frame: frame(&plan, &stream, at_ns),
+                                frame: framed(lengths, &window, at_ns),
                                 interval: first,
                                 outbox: Outbox { full, empty: empties },
                             };
@@ -523,7 +532,7 @@ fn announce(control: &mut dyn Control, run: &mut Run, at_ns: u64, what: Happenin
 }
 
 /// Puts the calling thread on CPUs; where that is refused it stays where it is.
-fn pin(cpus: &[usize]) {
+pub fn pin(cpus: &[usize]) {
     if cpus.is_empty() {
         return;
     }

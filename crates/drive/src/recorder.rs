@@ -93,7 +93,7 @@ pub struct Frame {
 
 /// An empty interval with the latencies that are to be kept.
 pub fn empty_interval(stream: StreamId, worker: u32, verbs: &[Verb], keep: Keep, frame: &Frame) -> Interval {
-    let latency = |wanted: bool| wanted.then(Box::<Latency>::default);
+    let latency = |wanted: bool| wanted.then(|| Box::new(Latency::ready()));
     let cells = verbs
         .iter()
         .map(|verb| {

@@ -69,29 +69,17 @@ impl Beside {
         let mut beside =
             Beside { inner, shared: Arc::default(), threads: Vec::with_capacity(contents.len()) };
         for mut content in contents {
-            let (shared, cpus) = (beside.shared.clone(), cpus.to_vec());
+            let shared = beside.shared.clone();
+            let cpus: Vec<usize> = cpus.iter().map(|cpu| *cpu as usize).collect();
             let builder = std::thread::Builder::new().name("checker".to_owned()).stack_size(256 << 10);
             beside.threads.push(builder.spawn(move || {
-                pin(&cpus);
+                // A CPU that was taken away meanwhile changes where the check is done, and nothing of what it finds.
+                fathom_drive::pin(&cpus);
                 shared.serve(&mut *content);
             })?);
         }
         Ok(Some(Box::new(beside)))
     }
-}
-
-/// Keeps the calling thread on these CPUs. Whoever asked has looked that one of them may be used.
-fn pin(cpus: &[u32]) {
-    if cpus.is_empty() {
-        return;
-    }
-    let mut set = rustix::thread::CpuSet::new();
-    cpus.iter()
-        .map(|cpu| *cpu as usize)
-        .filter(|cpu| *cpu < rustix::thread::CpuSet::MAX_CPU)
-        .for_each(|cpu| set.set(cpu));
-    // A CPU that was taken away meanwhile changes where the check is done, and nothing of what it finds.
-    let _ = rustix::thread::sched_setaffinity(None, &set);
 }
 
 impl Drop for Beside {

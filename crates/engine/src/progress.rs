@@ -1,8 +1,9 @@
 //! How far workers that write what can be verified got, for whoever verifies it another time; and the other way round:
 //! what is known of an earlier run, so that no more is checked than it wrote.
 
+use crate::source::is_write;
 use fathom_drive::Operation;
-use fathom_spec::{StreamId, Verb};
+use fathom_spec::StreamId;
 use std::collections::{HashSet, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -60,13 +61,13 @@ pub(crate) struct Noting {
 impl Noting {
     /// These go out.
     pub(crate) fn began(&mut self, operations: &[Operation]) {
-        self.progress.writes += operations.iter().filter(|operation| writes(operation)).count() as u64;
+        self.progress.writes += operations.iter().filter(|operation| is_write(operation)).count() as u64;
     }
 
     /// These have come back.
     pub(crate) fn completed(&mut self, done: &[(Operation, i32)]) {
         let whole = done.iter().filter(|(operation, result)| *result == operation.length as i32);
-        for (operation, _) in whole.filter(|(operation, _)| writes(operation)) {
+        for (operation, _) in whole.filter(|(operation, _)| is_write(operation)) {
             if self.last.len() >= self.progress.depth as usize {
                 self.last.pop_front();
             }
@@ -81,10 +82,6 @@ impl Drop for Noting {
         progress.last = self.last.drain(..).collect();
         self.kept.lock().unwrap_or_else(PoisonError::into_inner).push((self.stream, progress));
     }
-}
-
-fn writes(operation: &Operation) -> bool {
-    matches!(operation.verb, Verb::Write | Verb::Commit)
 }
 
 /// Goes through the writes of an earlier run in their order, and says which of them can be checked.
@@ -131,6 +128,7 @@ impl Known {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use fathom_spec::Verb;
 
     fn write(offset: u64) -> Operation {
         Operation { offset, due_ns: 0, mark: 0, length: 512, target: 3, verb: Verb::Write, cell: 0 }

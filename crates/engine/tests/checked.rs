@@ -5,15 +5,7 @@ use fathom_record::{Execute, Happening, Run};
 use fathom_spec::*;
 use std::path::Path;
 
-const ONE_PASS: Verify = Verify {
-    backlog: None,
-    checkers: 0,
-    then_read_pass: true,
-    from_disk: false,
-    only: false,
-    fatal: false,
-    discards: None,
-};
+const ONE_PASS: Verify = Verify { then_read_pass: true, ..Verify::READS };
 
 fn file() -> tempfile::NamedTempFile {
     let file = tempfile::NamedTempFile::new_in(Path::new(env!("CARGO_TARGET_TMPDIR"))).unwrap();

@@ -5,15 +5,7 @@ use fathom_record::{Execute, ExecuteError, Happening, Run, Why};
 use fathom_spec::*;
 use std::path::Path;
 
-const ONE_PASS: Verify = Verify {
-    backlog: None,
-    checkers: 0,
-    then_read_pass: true,
-    from_disk: false,
-    only: false,
-    fatal: false,
-    discards: None,
-};
+const ONE_PASS: Verify = Verify { then_read_pass: true, ..Verify::READS };
 const ONLY: Verify = Verify { then_read_pass: false, only: true, ..ONE_PASS };
 
 fn headers(hash: u8) -> Content {

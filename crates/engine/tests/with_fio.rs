@@ -18,15 +18,7 @@ fn run(path: &Path, only: bool, hash: u8, pattern: Pattern) -> Run {
     let mut blocks = Blocks::random_reads(space, Bytes(4096));
     (blocks.mix, blocks.pattern) = (Mix::Only(Verb::Write), pattern);
     blocks.content = Content::FioHeader { hash, interval: 0, swap: 0, pattern: Vec::new() };
-    blocks.verify = Some(Verify {
-        backlog: None,
-        checkers: 0,
-        then_read_pass: !only,
-        from_disk: false,
-        only,
-        fatal: false,
-        discards: None,
-    });
+    blocks.verify = Some(Verify { then_read_pass: !only, only, ..Verify::READS });
     let mut stream = Stream::closed("verified", blocks, 8);
     stream.stop.passes = Some(1);
     plan.add_stream(stream);

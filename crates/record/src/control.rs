@@ -8,7 +8,7 @@ use fathom_spec::{GroupId, Plan, StreamId};
 pub trait Control {
     /// Something happened.
     fn event(&mut self, _event: &Event) {}
-    /// A slot has ended. `totals` are the cumulative counters of each stream since its start.
+    /// A slot has ended at this moment. `totals` are the cumulative counters of each stream from its start to then.
     fn slot(&mut self, _now_ns: u64, _totals: &[Totals]) -> Steer {
         Steer::Continue
     }

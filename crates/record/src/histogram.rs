@@ -1,8 +1,9 @@
 //! A log-linear histogram of nanoseconds: 128 steps an octave, so that a value is known to 0.79 %.
 //!
 //! It reaches from 1 ns to 2^42 ns (73 minutes) and saturates at both ends. Its edges contain those of fio
-//! (64 steps an octave) and of ORION (1000 * 2^k ns), so both are binned again without loss. The hot form is
-//! dense, 18 KiB; in the record it is sparse.
+//! (64 steps an octave) and of ORION (1000 * 2^k ns), so both are binned again without loss. A worker's holds all
+//! bins from the start, 18 KiB, so that it never asks for memory; others hold the octaves that they need, mostly a
+//! quarter of that; in the store it is sparse.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,13 +13,24 @@ pub const BINS: usize = OCTAVES * STEPS;
 const OCTAVES: usize = 36;
 const STEPS: usize = 128;
 
-/// Counts of latencies. An add is an index, two memory operations and no branch.
-#[derive(Clone, Serialize, Deserialize)]
+/// Counts of latencies. An add is an index, two memory operations and one branch that is never taken in a worker.
+#[derive(Default, Serialize, Deserialize)]
 #[serde(from = "Sparse", into = "Sparse")]
 pub struct Histogram {
-    bins: Box<[u32; BINS]>,
+    /// Counts of whole octaves, from bin `first` on. What lies outside has counted nothing.
+    bins: Vec<u32>,
+    first: usize,
     /// One bit for each octave that holds anything.
     touched: u64,
+}
+
+impl Clone for Histogram {
+    /// Equal, and no larger than what it holds: of what a worker hands over a record keeps many copies.
+    fn clone(&self) -> Self {
+        let mut clone = Histogram::default();
+        clone.merge(self);
+        clone
+    }
 }
 
 /// The stored form: pairs of bin number and count, ascending.
@@ -51,14 +63,6 @@ impl From<Histogram> for Sparse {
     }
 }
 
-impl Default for Histogram {
-    fn default() -> Self {
-        let bins: Box<[u32]> = vec![0u32; BINS].into_boxed_slice();
-        let bins = bins.try_into().unwrap_or_else(|_| unreachable!("the length is BINS"));
-        Histogram { bins, touched: 0 }
-    }
-}
-
 impl std::fmt::Debug for Histogram {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Histogram({} counts)", self.count())
@@ -67,11 +71,16 @@ impl std::fmt::Debug for Histogram {
 
 impl PartialEq for Histogram {
     fn eq(&self, other: &Self) -> bool {
-        self.bins == other.bins
+        self.filled().eq(other.filled())
     }
 }
 
 impl Histogram {
+    /// An empty one that never grows.
+    pub fn whole() -> Self {
+        Histogram { bins: vec![0; BINS], first: 0, touched: 0 }
+    }
+
     /// The bin of a latency: for ns < 256 the value itself, then 128 steps an octave.
     #[inline(always)]
     pub fn index(ns: u64) -> usize {
@@ -99,7 +108,10 @@ impl Histogram {
     #[inline(always)]
     pub fn add(&mut self, ns: u64) {
         let bin = Self::index(ns);
-        self.bins[bin] += 1;
+        match self.bins.get_mut(bin.wrapping_sub(self.first)) {
+            Some(count) => *count += 1,
+            None => self.add_to_bin(bin, 1),
+        }
         self.touched |= 1 << (bin >> 7);
     }
 
@@ -109,10 +121,32 @@ impl Histogram {
         self.add_to_bin(Self::index(ns), count);
     }
 
+    #[cold]
     fn add_to_bin(&mut self, bin: usize, count: u32) {
         let bin = bin.min(BINS - 1);
-        self.bins[bin] = self.bins[bin].saturating_add(count);
+        self.reach(bin >> 7, bin >> 7);
+        let place = &mut self.bins[bin - self.first];
+        *place = place.saturating_add(count);
         self.touched |= 1 << (bin >> 7);
+    }
+
+    /// Makes room for the octaves from `low` to `high`.
+    fn reach(&mut self, low: usize, high: usize) {
+        let (mut low, mut end) = (low * STEPS, (high + 1) * STEPS);
+        if !self.bins.is_empty() {
+            (low, end) = (low.min(self.first), end.max(self.first + self.bins.len()));
+        }
+        if end - low > self.bins.len() {
+            let mut bins = vec![0; end - low];
+            let at = self.first.saturating_sub(low);
+            bins[at..at + self.bins.len()].copy_from_slice(&self.bins);
+            (self.bins, self.first) = (bins, low);
+        }
+    }
+
+    /// The octaves that hold anything.
+    fn octaves(touched: u64) -> impl Iterator<Item = usize> {
+        (0..OCTAVES).filter(move |octave| touched >> octave & 1 == 1)
     }
 
     /// How many latencies were counted.
@@ -122,12 +156,14 @@ impl Histogram {
 
     /// How many latencies stand in bins that lie wholly above `ns`.
     pub fn above(&self, ns: u64) -> u64 {
-        self.bins[(Self::index(ns) + 1).min(BINS)..].iter().map(|&count| u64::from(count)).sum()
+        let from = (Self::index(ns) + 1).saturating_sub(self.first);
+        self.bins.iter().skip(from).map(|&count| u64::from(count)).sum()
     }
 
     /// The bins that hold anything, with their counts, ascending.
     pub fn filled(&self) -> impl Iterator<Item = (usize, u32)> + '_ {
-        self.bins.iter().enumerate().filter(|(_, count)| **count > 0).map(|(bin, count)| (bin, *count))
+        let counted = self.bins.iter().enumerate().filter(|(_, count)| **count > 0);
+        counted.map(|(at, count)| (self.first + at, *count))
     }
 
     /// The latency that a share `q` of all stays at or under, ns: the middle of the bin where it falls
@@ -147,19 +183,23 @@ impl Histogram {
 
     /// Adds another's counts to these.
     pub fn merge(&mut self, other: &Histogram) {
-        let Histogram { bins, touched } = other;
-        for octave in (0..OCTAVES).filter(|octave| touched >> octave & 1 == 1) {
-            for bin in octave * STEPS..(octave + 1) * STEPS {
-                self.bins[bin] = self.bins[bin].saturating_add(bins[bin]);
-            }
+        let Histogram { bins, first, touched } = other;
+        let (Some(low), Some(high)) = (Self::octaves(*touched).next(), Self::octaves(*touched).last()) else {
+            return;
+        };
+        self.reach(low, high);
+        for octave in Self::octaves(*touched) {
+            let mine = &mut self.bins[octave * STEPS - self.first..][..STEPS];
+            let theirs = &bins[octave * STEPS - first..][..STEPS];
+            mine.iter_mut().zip(theirs).for_each(|(a, b)| *a = a.saturating_add(*b));
         }
         self.touched |= touched;
     }
 
     /// Empties it; touches only what was touched. Called by whoever collects, never by the worker.
     pub fn clear(&mut self) {
-        for octave in (0..OCTAVES).filter(|octave| self.touched >> octave & 1 == 1) {
-            self.bins[octave * STEPS..(octave + 1) * STEPS].fill(0);
+        for octave in Self::octaves(self.touched) {
+            self.bins[octave * STEPS - self.first..][..STEPS].fill(0);
         }
         self.touched = 0;
     }
@@ -202,6 +242,22 @@ mod tests {
         assert_eq!(serde_json::from_str::<Histogram>(&json).unwrap(), histogram);
         histogram.clear();
         assert_eq!(histogram, Histogram::default());
+    }
+
+    #[test]
+    fn a_copy_holds_the_octaves_that_are_needed_and_grows_both_ways() {
+        let mut whole = Histogram::whole();
+        whole.add(5_000);
+        whole.add(9_000);
+        let mut copy = whole.clone();
+        assert_eq!((copy.bins.len(), &copy), (2 * STEPS, &whole));
+        for ns in [3, u64::MAX, 70_000] {
+            copy.add(ns);
+            whole.add(ns);
+        }
+        assert_eq!((copy.bins.len(), &copy), (BINS, &whole));
+        assert_eq!((copy.count(), copy.above(8_000), copy.above(u64::MAX)), (5, 3, 0));
+        assert_eq!(Histogram::default().clone().bins.capacity(), 0);
     }
 
     proptest! {

@@ -35,6 +35,11 @@ impl Default for Latency {
 }
 
 impl Latency {
+    /// An empty one that never asks for memory, for a worker.
+    pub fn ready() -> Self {
+        Latency { bins: Some(Histogram::whole()), ..Latency::default() }
+    }
+
     /// Counts one.
     #[inline(always)]
     pub fn add(&mut self, ns: u64) {

@@ -343,6 +343,19 @@ pub struct Verify {
     pub discards: Option<Discards>,
 }
 
+impl Verify {
+    /// Reads are checked by the worker that made them; nothing is read for the checking's sake.
+    pub const READS: Verify = Verify {
+        backlog: None,
+        checkers: 0,
+        then_read_pass: false,
+        from_disk: false,
+        only: false,
+        fatal: false,
+        discards: None,
+    };
+}
+
 /// How I/O is asked of the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

@@ -34,6 +34,13 @@ impl Said {
         self
     }
 
+    /// Measured: there are figures, whether the machine was calm enough to believe them (0) or not (3).
+    #[track_caller]
+    pub fn measures(self) -> Self {
+        let status = if self.status == Some(3) { 3 } else { 0 };
+        self.ends(status)
+    }
+
     /// Refused or failed: this status, the words, and a hint of what to do.
     #[track_caller]
     pub fn refuses(self, status: i32, words: &[&str]) -> Self {

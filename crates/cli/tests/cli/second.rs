@@ -29,6 +29,6 @@ fn a_second_calibration_fails_at_once_and_names_the_first_by_every_path_to_the_d
     }
     assert_eq!(crate::place::scratch_files(&folder).len(), 0, "the second took its scratch file away");
     child.signal("INT").ends(130);
-    let said = crate::place::say(disk.calibrate(&[]));
-    assert!(matches!(said.status, Some(0 | 3)), "the lock went with its owner: {}", said.err);
+    // The lock went with its owner.
+    crate::place::say(disk.calibrate(&[])).measures();
 }

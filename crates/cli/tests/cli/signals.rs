@@ -54,8 +54,7 @@ fn a_second_start_says_what_a_killed_run_left_and_removes_it() {
         let status = disk.place.say(&["status"]).ends(0);
         assert!(!status.out.starts_with("IN PROGRESS"), "its owner is dead: {}", status.out);
         // A run that comes no further than its own layout clears them too.
-        let said = crate::place::say(disk.calibrate(&["--json"]));
-        assert!(matches!(said.status, Some(0 | 3)), "{phase:?}: {}", said.err);
+        let said = crate::place::say(disk.calibrate(&["--json"])).measures();
         let notes = said.json().pointer("/notes").map(ToString::to_string).unwrap_or_default();
         for name in &left {
             assert!(notes.contains(name), "{phase:?}: nothing said of {name}: {notes}");

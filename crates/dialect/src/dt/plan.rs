@@ -251,15 +251,7 @@ fn target(options: &Options, path: &str, create: Option<Bytes>, writes: bool) ->
 }
 
 fn verify(options: &Options, only: bool) -> Option<Verify> {
-    options.compare.then_some(Verify {
-        backlog: None,
-        checkers: 0,
-        then_read_pass: false,
-        from_disk: false,
-        only,
-        fatal: options.errors == 1,
-        discards: None,
-    })
+    options.compare.then_some(Verify { only, fatal: options.errors == 1, ..Verify::READS })
 }
 
 /// What is common to all streams of a test.

@@ -43,8 +43,6 @@ impl Said {
 pub struct Given {
     /// Read as its kind.
     pub value: Value,
-    /// As it was typed, variables put in; `None`: the bare name.
-    pub text: Option<String>,
     /// Where.
     pub at: Place,
 }
@@ -56,8 +54,8 @@ pub struct Typed {
     pub name: String,
     /// Where it begins.
     pub at: Place,
-    /// Everything said for it or before it in `[global]`, by option.
-    pub values: Arc<BTreeMap<OptionId, Given>>,
+    /// Everything said for it or before it in `[global]`, by option. What several jobs inherit is there once.
+    pub values: BTreeMap<OptionId, Arc<Given>>,
     /// Which options these may be.
     pub said: Said,
     /// What its own section says, in order: canonical names and values; bare flags are not told, as in fio 3.33.
@@ -78,18 +76,18 @@ pub struct Assembled {
 }
 
 /// Puts jobs together: first those of the command line, then the files in order. `only`: the sections wanted, or
-/// none for all.
+/// none for all. Takes what was read rather than looking at it: a file of thousands of sections is not kept twice.
 pub fn assemble(
-    defaults: &[Setting],
-    command_line: &[Section],
-    files: &[Vec<Section>],
+    defaults: Vec<Setting>,
+    command_line: Vec<Section>,
+    files: Vec<Vec<Section>>,
     only: &[String],
 ) -> Result<Assembled, Vec<Trouble>> {
     let mut maker = Maker { done: Assembled::default(), troubles: Vec::new(), only };
     let mut first = Layer::default();
     maker.defaults(&mut first, defaults);
     maker.part(first.clone(), command_line, false);
-    for (number, file) in files.iter().enumerate() {
+    for (number, file) in files.into_iter().enumerate() {
         maker.part(first.clone(), file, number > 0);
     }
     if maker.troubles.is_empty() { Ok(maker.done) } else { Err(maker.troubles) }
@@ -98,7 +96,7 @@ pub fn assemble(
 /// Defaults so far.
 #[derive(Clone, Default)]
 struct Layer {
-    values: Arc<BTreeMap<OptionId, Given>>,
+    values: BTreeMap<OptionId, Arc<Given>>,
     base: KbBase,
 }
 
@@ -109,14 +107,14 @@ struct Maker<'a> {
 }
 
 impl Maker<'_> {
-    fn part(&mut self, mut layer: Layer, sections: &[Section], begins_file: bool) {
+    fn part(&mut self, mut layer: Layer, sections: Vec<Section>, begins_file: bool) {
         let mut begins_file = begins_file;
         for section in sections {
             if self.troubles.len() >= TROUBLES_MOST {
                 return;
             }
             if section.is_global() {
-                self.defaults(&mut layer, &section.settings);
+                self.defaults(&mut layer, section.settings);
             } else if self.only.is_empty() || self.only.contains(&section.name) {
                 self.job(&layer, section, begins_file);
                 begins_file = false;
@@ -124,7 +122,7 @@ impl Maker<'_> {
         }
     }
 
-    fn defaults(&mut self, layer: &mut Layer, settings: &[Setting]) {
+    fn defaults(&mut self, layer: &mut Layer, settings: Vec<Setting>) {
         if settings.is_empty() {
             return;
         }
@@ -133,18 +131,23 @@ impl Maker<'_> {
         read.into_iter().for_each(|said| put(globals, said));
     }
 
-    fn job(&mut self, layer: &Layer, section: &Section, begins_file: bool) {
+    fn job(&mut self, layer: &Layer, section: Section, begins_file: bool) {
         let mut layer = layer.clone();
         let mut own = Vec::new();
-        self.read(&mut layer, &section.settings, true).into_iter().for_each(|said| put(&mut own, said));
-        let (name, at) = (section.name.clone(), section.at.clone());
+        let Section { name, at, settings } = section;
+        self.read(&mut layer, settings, true).into_iter().for_each(|said| put(&mut own, said));
         let said = Said::of(layer.values.keys().copied());
         let Layer { values, base, .. } = layer;
         self.done.jobs.push(Typed { name, at, values, said, own, begins_file, base });
     }
 
     /// Reads settings over a layer, and answers what was said, by canonical name.
-    fn read(&mut self, layer: &mut Layer, settings: &[Setting], in_job: bool) -> Vec<(&'static str, String)> {
+    fn read(
+        &mut self,
+        layer: &mut Layer,
+        settings: Vec<Setting>,
+        in_job: bool,
+    ) -> Vec<(&'static str, String)> {
         // What k means holds for its whole section, wherever it is said.
         for setting in settings.iter().filter(|setting| setting.name == "kb_base") {
             match setting.value.as_deref() {
@@ -153,14 +156,14 @@ impl Maker<'_> {
                 _ => {}
             }
         }
-        let engine = engine(settings, layer);
-        let mut said = Vec::new();
-        let mut values = (*layer.values).clone();
+        let engine = engine(&settings, layer);
+        let mut said = Vec::with_capacity(settings.len());
         for setting in settings {
-            match one(setting, layer.base, &engine, in_job) {
-                Ok(Some((id, given))) => {
-                    said.extend(given.text.clone().map(|text| (all()[id].name, text)));
-                    values.insert(id, given);
+            match one(&setting, layer.base, &engine, in_job) {
+                Ok(Some((id, value))) => {
+                    let Setting { value: text, at, .. } = setting;
+                    said.extend(text.map(|text| (all()[id].name, text)));
+                    layer.values.insert(id, Arc::new(Given { value, at }));
                 }
                 Ok(None) => {}
                 Err(trouble) => {
@@ -171,7 +174,6 @@ impl Maker<'_> {
                 }
             }
         }
-        layer.values = Arc::new(values);
         said
     }
 }
@@ -199,7 +201,7 @@ fn one(
     base: KbBase,
     engine: &str,
     in_job: bool,
-) -> Result<Option<(OptionId, Given)>, Trouble> {
+) -> Result<Option<(OptionId, Value)>, Trouble> {
     let at = &setting.at;
     let Some(id) = find(&setting.name) else {
         return Err(Trouble::at(
@@ -222,7 +224,7 @@ fn one(
     let wrong = |(what, hint)| Trouble::at(at, what, hint);
     let value = values::read(id, setting.value.as_deref(), base).map_err(wrong)?;
     values::refuse(id, &value, base).map_err(wrong)?;
-    Ok(Some((id, Given { value, text: setting.value.clone(), at: at.clone() })))
+    Ok(Some((id, value)))
 }
 
 fn shortened(name: &str) -> String {
@@ -236,7 +238,7 @@ pub(crate) mod tests {
 
     /// The jobs of a text.
     pub(crate) fn jobs(text: &str) -> Result<Assembled, Vec<Trouble>> {
-        assemble(&[], &[], &[jobfile::parse("t.fio", text, &around())?], &[])
+        assemble(Vec::new(), Vec::new(), vec![jobfile::parse("t.fio", text, &around())?], &[])
     }
 
     fn integers(job: &Typed, name: &str) -> Option<[Option<i64>; 3]> {
@@ -290,15 +292,15 @@ pub(crate) mod tests {
     #[test]
     fn sections_can_be_chosen() {
         let sections = jobfile::parse("t", "[global]\nbs=2k\n[a]\n[b]\n[a]\n", &around()).unwrap();
-        let chosen = assemble(&[], &[], &[sections], &["a".to_owned()]).unwrap();
+        let chosen = assemble(Vec::new(), Vec::new(), vec![sections], &["a".to_owned()]).unwrap();
         assert_eq!(chosen.jobs.len(), 2);
     }
 
     #[test]
     fn each_file_after_the_first_waits_for_those_before() {
         let file = |text: &str| jobfile::parse("t", text, &around()).unwrap();
-        let files = [file("[a]\n[b]\n"), file("[c]\n[d]\n")];
-        let done = assemble(&[], &file("[x]\n"), &files, &[]).unwrap();
+        let files = vec![file("[a]\n[b]\n"), file("[c]\n[d]\n")];
+        let done = assemble(Vec::new(), file("[x]\n"), files, &[]).unwrap();
         let begins: Vec<bool> = done.jobs.iter().map(|job| job.begins_file).collect();
         assert_eq!(begins, [false, false, false, true, false]);
     }

@@ -16,7 +16,7 @@ impl Look<'_> {
         if !self.0.said.may_hold(name) {
             return None;
         }
-        self.0.values.get(&find(name)?)
+        self.0.values.get(&find(name)?).map(|given| &**given)
     }
     pub(crate) fn value(&self, name: &str) -> Option<&Value> {
         self.given(name).map(|given| &given.value)

@@ -104,7 +104,10 @@ pub fn find(name: &str) -> Option<OptionId> {
 
 /// Is the option everybody's, or one of this engine's?
 pub fn belongs(id: OptionId, engine: &str) -> bool {
-    let name = TABLE.options[id].name;
+    let FioOption { name, engines, .. } = &TABLE.options[id];
+    if engines.is_empty() {
+        return true;
+    }
     let same = TABLE.by_name.get(name).map(Vec::as_slice).unwrap_or_default();
     same.iter().any(|id| {
         let engines = &TABLE.options[*id].engines;

@@ -1,7 +1,7 @@
 //! Patterns of bytes: `0xdeadbeef`, `"abcd"`, `-12`, `'a file'`, `%o` for a block's own offset, and any of them after one
 //! another.
 
-use super::assemble::Typed;
+use super::assemble::{Given, Typed};
 use super::options::find;
 use super::place::Trouble;
 use super::values::Value;
@@ -18,6 +18,9 @@ pub type ReadHead<'a> = &'a dyn Fn(&str, usize) -> Result<Vec<u8>, String>;
 pub fn read_files(jobs: &mut [Typed], read: ReadHead) -> Result<(), Trouble> {
     for job in jobs {
         for name in ["buffer_pattern", "verify_pattern"] {
+            if !job.said.may_hold(name) {
+                continue;
+            }
             let said = find(name).and_then(|id| Some((id, job.values.get(&id)?)));
             let Some((id, given)) = said else { continue };
             let Value::Text(text) = &given.value else { continue };
@@ -26,9 +29,8 @@ pub fn read_files(jobs: &mut [Typed], read: ReadHead) -> Result<(), Trouble> {
             }
             let text = with_files(text, read)
                 .map_err(|(what, hint)| Trouble::at(&given.at, format!("{name}: {what}"), hint))?;
-            if let Some(given) = Arc::make_mut(&mut job.values).get_mut(&id) {
-                given.value = Value::Text(text);
-            }
+            let given = Given { value: Value::Text(text), at: given.at.clone() };
+            job.values.insert(id, Arc::new(given));
         }
     }
     Ok(())

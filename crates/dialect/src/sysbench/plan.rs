@@ -79,15 +79,7 @@ fn blocks(options: &Options, mode: Mode, seed: u32) -> Blocks {
         between: false,
     };
     let wants_syncs = mode.writes() && options.fsync_freq > 0;
-    let verify = Verify {
-        backlog: None,
-        checkers: 0,
-        then_read_pass: false,
-        from_disk: false,
-        only: false,
-        fatal: true,
-        discards: None,
-    };
+    let verify = Verify { fatal: true, ..Verify::READS };
     Blocks {
         region: (Extent::Bytes(Bytes(0)), Extent::Bytes(Bytes(options.total_size()))),
         pattern: match mode.is_random() {

@@ -28,7 +28,7 @@ pub use place::Geometry;
 pub use series::Series;
 use std::sync::{Arc, Mutex};
 pub use trace::Recording;
-pub(crate) use verify::{Between, CHECK, OURS, Writer, ZEROS, number};
+pub(crate) use verify::{Between, CHECK, OURS, Writer, ZEROS, is_write, number};
 
 /// One source that several workers draw from.
 pub type SharedSource = Arc<Mutex<Box<dyn Source>>>;

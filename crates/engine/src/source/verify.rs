@@ -322,7 +322,8 @@ impl Verifying {
     }
 }
 
-pub(super) fn is_write(operation: &Operation) -> bool {
+/// Does it put bytes somewhere? A discard puts none.
+pub(crate) fn is_write(operation: &Operation) -> bool {
     matches!(operation.verb, Verb::Write | Verb::Commit)
 }
 
@@ -402,15 +403,7 @@ mod tests {
     use super::*;
     use fathom_spec::*;
 
-    const PLAN: Verify = Verify {
-        backlog: None,
-        checkers: 0,
-        then_read_pass: true,
-        from_disk: false,
-        only: false,
-        fatal: false,
-        discards: None,
-    };
+    const PLAN: Verify = Verify { then_read_pass: true, ..Verify::READS };
     const TENTH: Discards = Discards { percent: 10, after: 20, batch: 20, zeros: true };
 
     fn alone() -> Writer {

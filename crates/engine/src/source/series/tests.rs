@@ -115,15 +115,7 @@ fn a_given_generator_draws_the_same_places_each_time_and_discards_what_is_asked(
 #[test]
 fn a_block_in_flight_is_given_to_nobody_else() {
     let mut blocks = blocks(Pattern::Uniform { once: false }, Mix::Only(Verb::Write));
-    blocks.verify = Some(fathom_spec::Verify {
-        backlog: None,
-        checkers: 0,
-        then_read_pass: false,
-        from_disk: false,
-        only: false,
-        fatal: true,
-        discards: None,
-    });
+    blocks.verify = Some(fathom_spec::Verify { fatal: true, ..fathom_spec::Verify::READS });
     let course = course(&stream(&blocks, 8), &blocks, 16_384, None);
     let mut out = Vec::new();
     for worker in 0..4 {
