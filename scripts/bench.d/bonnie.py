@@ -18,6 +18,7 @@ import tempfile
 import time
 
 from ratios import interval
+from rig import lab
 
 # Where each test's rate stands in the CSV line.
 TESTS = [
@@ -28,17 +29,6 @@ TESTS = [
     ("look, at random", 34),
     ("delete, at random", 36),
 ]
-
-LAB = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lab")
-
-
-def lab(*words):
-    """One command of the lab: what it says, by key."""
-    said = subprocess.run([LAB, *words], capture_output=True, text=True)
-    if said.returncode != 0:
-        sys.exit(f"error: lab {' '.join(words)} failed:\n{said.stderr}")
-    return dict(line.split("=", 1) for line in said.stdout.splitlines() if "=" in line)
-
 
 def run(program, thousands, place, store):
     """One run: the rate of each test, files a second."""
@@ -83,7 +73,7 @@ def main():
     if os.geteuid() != 0:
         sys.exit("error: file systems are made by root alone\nhint: be root")
     # ext4 makes one inode for 16 KiB.
-    room = ["--size", f"{max(thousands * 18 >> 10, 1)}G"]
+    room = ["--size", f"{thousands * 18 // 1024 + 1}G"]
     device = ["zram", "create"] if directory == "zram" else ["loop", "create", "--dir", directory]
     lines = [
         "## bonnie++'s tests of files beside Debian's bonnie++",

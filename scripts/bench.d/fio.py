@@ -22,6 +22,7 @@ import tempfile
 import time
 
 from ratios import interval
+from rig import lab
 
 # What many people run: name, the lines of the job, whether the number of I/Os is fixed.
 JOBS = [
@@ -96,9 +97,8 @@ class Bench:
 
     def zram(self):
         """The same jobs on memory that is a block device, all of them past the page cache."""
-        lab = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lab")
-        made = subprocess.run([lab, "zram", "create", "--size", "256M"], check=True, capture_output=True, text=True)
-        device = made.stdout.split()[-1]
+        made = lab("zram", "create", "--size", "256M")
+        device = made["device"]
         self.environment["FATHOM_WRITE_CONSENT"] = device
         try:
             print("\n### The same on zram, direct\n")
@@ -109,7 +109,7 @@ class Bench:
                 direct = lines if "direct=1" in lines else lines + "\ndirect=1"
                 self.job(name.replace(", cached", "").replace(", direct", ""), direct, fixed, device)
         finally:
-            subprocess.run([lab, "remove", device], check=True, capture_output=True)
+            lab("remove", made["name"])
 
     def poisson(self):
         print("\n### `rate_process=poisson`, null engine\n")

@@ -303,7 +303,7 @@ def main():
     """Runs the rows and writes the section."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--fathom", required=True)
-    parser.add_argument("--folder", required=True)
+    parser.add_argument("--folder", required=True, type=os.path.abspath)
     parser.add_argument("--pairs", type=int, default=9)
     parser.add_argument("--seconds", type=int, default=2)
     parser.add_argument("--rows", default=",".join(ROWS))

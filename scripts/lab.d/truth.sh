@@ -67,6 +67,10 @@ truth() {
     rows='read_iops:500 read_iops:5000 read_iops:20000 read_bps:52428800 read_bps:209715200 write_iops:1000 write_iops:5000'
     [ $quick = no ] || rows='read_iops:500 read_iops:5000 read_bps:52428800 write_iops:1000'
     rows=${only:-$rows}
+    for row in $rows; do
+        [[ $row =~ ^(read_iops|read_bps|write_iops):[0-9]+$ ]] ||
+            die_usage "--only takes limits such as read_iops:500 'write_iops:1000 read_bps:52428800'"
+    done
 
     echo '| limit on the disk | limit | figure | measured | ratio | within | verdict | |'
     echo '|---|---|---|---|---|---|---|---|'

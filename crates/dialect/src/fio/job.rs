@@ -6,6 +6,7 @@ use super::place::Place;
 use super::replay::Replay;
 use super::terms::Terms;
 use fathom_spec::{Discards, Lifetime, MemoryMode, Nanos, Priority, StatCall, Think, Verb};
+use std::sync::Arc;
 
 /// A job of fio, as it is meant.
 #[derive(Clone, Debug)]
@@ -17,7 +18,7 @@ pub struct Job {
     /// Where it was said.
     pub at: Place,
     /// Options of its own section, as they are shown in JSON.
-    pub own: Vec<(String, String)>,
+    pub own: Arc<[(&'static str, String)]>,
     /// When it begins.
     pub start: Starting,
     /// How I/O is asked of the kernel.

@@ -23,7 +23,7 @@ pub fn meant(typed: &Typed) -> Result<Job, Trouble> {
         name: look.text("name").unwrap_or(&typed.name).to_owned(),
         description: look.text("description").map(str::to_owned),
         at: typed.at.clone(),
-        own: typed.own.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect(),
+        own: typed.own.clone(),
         start: starting(&look)?,
         files: files(&look)?,
         area: area(&look)?,

@@ -27,7 +27,7 @@ fn of_job(job: &Job) -> ReportJob {
     let (target, window, percentile) = job.pace.target.unwrap_or_default();
     let without_target = job.pace.target.is_none();
     ReportJob {
-        options: job.own.clone(),
+        options: job.own.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect(),
         description: job.description.clone(),
         group_reporting: report.group,
         block_sizes: job.sizes.said.unwrap_or(job.sizes.ranges),
