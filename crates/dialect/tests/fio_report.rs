@@ -100,7 +100,7 @@ fn job(stream: u32) -> ReportJob {
 
 fn text(run: &Run, jobs: &[ReportJob], disks: &[Disk], format: Format) -> String {
     let moment = moment();
-    let report = Report { run, jobs, moment: &moment, global: &[], disks, extras: None };
+    let report = Report { run, jobs, moment: &moment, global: &[], disks, idleness: None, extras: None };
     let mut out = Vec::new();
     if format == Format::Normal {
         normal::opening(jobs, &mut out).unwrap();
@@ -225,8 +225,15 @@ fn an_error_is_told_and_decides_the_exit_status() {
         assert_eq!(told.contains(counted), is_counted, "{told}");
         let moment = moment();
         let jobs = [job];
-        let report =
-            Report { run: &run, jobs: &jobs, moment: &moment, global: &[], disks: &[], extras: None };
+        let report = Report {
+            run: &run,
+            jobs: &jobs,
+            moment: &moment,
+            global: &[],
+            disks: &[],
+            idleness: None,
+            extras: None,
+        };
         assert_eq!(report.exit_status(), status);
     }
 }
