@@ -347,8 +347,15 @@ fn extras_stand_under_one_key_of_our_own() {
     let summary = Default::default();
     let extras = Extras { version: "1.0", record: "r1", summary: &summary, verdict: &verdict, notes: &[] };
     let (moment, jobs) = (moment(), [job(0)]);
-    let report =
-        Report { run: &run, jobs: &jobs, moment: &moment, global: &[], disks: &[], extras: Some(&extras) };
+    let report = Report {
+        run: &run,
+        jobs: &jobs,
+        moment: &moment,
+        global: &[],
+        disks: &[],
+        idleness: None,
+        extras: Some(&extras),
+    };
     let mut out = Vec::new();
     report.write(Format::Json, &mut out).unwrap();
     let mut document: serde_json::Value = serde_json::from_slice(&out).unwrap();

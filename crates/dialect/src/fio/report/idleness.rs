@@ -63,3 +63,42 @@ impl Idleness {
 pub fn write_unit((mean, deviation): (f64, f64), out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "  unit work: mean={mean:3.2}us, stddev={deviation:3.2}")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fathom_record::Sample;
+    use fathom_spec::Plan;
+
+    #[test]
+    fn idleness_comes_from_the_runs_samples_and_is_told_as_asked() {
+        let mut run = Run::empty(&Plan::new(1));
+        assert_eq!(idleness(&run, true), None);
+        let sample =
+            |of: &str, name: &str, value| Sample { at_ns: 1, of: of.into(), name: name.into(), value };
+        run.samples = vec![
+            sample("idleness", "unit_mean_ps", 2_500_000),
+            sample("idleness", "unit_deviation_ps", 40_000),
+            sample("idleness cpu 0", "share_ppm", 500_000),
+            sample("idleness cpu 0", "units", 7),
+            sample("idleness cpu 3", "share_ppm", 250_000),
+        ];
+        let text = |per_cpu| {
+            let mut out = Vec::new();
+            idleness(&run, per_cpu).unwrap().write(&mut out).unwrap();
+            String::from_utf8(out).unwrap()
+        };
+        let unit = "  unit work: mean=2.50us, stddev=0.04\n";
+        assert_eq!(text(false), format!("\nCPU idleness:\n  system: 37.50%\n{unit}"));
+        assert_eq!(
+            text(true),
+            format!("\nCPU idleness:\n  system: 37.50%\n  percpu: 50.00%, 25.00%\n{unit}")
+        );
+        let keys = |per_cpu| match idleness(&run, per_cpu).unwrap().tree() {
+            Tree::Object(pairs) => pairs.into_iter().map(|(key, _)| key).collect::<Vec<_>>(),
+            _ => Vec::new(),
+        };
+        assert_eq!(keys(false), ["system", "unit_mean", "unit_stddev"]);
+        assert_eq!(keys(true), ["system", "cpu-0", "cpu-3", "unit_mean", "unit_stddev"]);
+    }
+}
