@@ -3,6 +3,7 @@
 mod asked;
 mod ground;
 mod groups;
+mod idle;
 mod kept;
 mod line;
 mod logged;
@@ -174,7 +175,11 @@ impl Session {
         let silent = Progress::new(false);
         let length = longest(&planned.plan);
         let mut watch = Watch::new(&mut shown, &silent, interrupt, "fio".to_owned(), length);
-        let outcome = engine.execute(&planned.plan, &mut watch);
+        let balloon = idle::begin(self.general.idle_prof)?;
+        let mut outcome = engine.execute(&planned.plan, &mut watch);
+        if let (Some(balloon), Ok(run)) = (balloon, &mut outcome) {
+            run.samples.extend(balloon.end().samples(run.length_ns));
+        }
         shown.end();
         drop(shown);
         warden.told(reports);
@@ -197,7 +202,17 @@ impl Session {
         let shown = if self.jobs.iter().any(|job| job.report.disk_util) { disks(run) } else { Vec::new() };
         let global = self.global.clone().unwrap_or_default();
         let moment = Moment { unix_ms, time, elapsed_seconds };
-        let report = Report { run, jobs, moment: &moment, global: &global, disks: &shown, extras };
+        let per_cpu = self.general.idle_prof == Some(fio::IdleProf::PerCpu);
+        let idleness = fio::report::idleness(run, per_cpu);
+        let report = Report {
+            run,
+            jobs,
+            moment: &moment,
+            global: &global,
+            disks: &shown,
+            idleness: idleness.as_ref(),
+            extras,
+        };
         let terse = if self.general.terse_version == 0 { 3 } else { self.general.terse_version as u8 };
         let formats: Vec<fio::report::Format> =
             self.general.reports().iter().map(|f| format(*f, terse)).collect();

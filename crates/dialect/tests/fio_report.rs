@@ -100,7 +100,7 @@ fn job(stream: u32) -> ReportJob {
 
 fn text(run: &Run, jobs: &[ReportJob], disks: &[Disk], format: Format) -> String {
     let moment = moment();
-    let report = Report { run, jobs, moment: &moment, global: &[], disks, extras: None };
+    let report = Report { run, jobs, moment: &moment, global: &[], disks, idleness: None, extras: None };
     let mut out = Vec::new();
     if format == Format::Normal {
         normal::opening(jobs, &mut out).unwrap();
@@ -225,8 +225,15 @@ fn an_error_is_told_and_decides_the_exit_status() {
         assert_eq!(told.contains(counted), is_counted, "{told}");
         let moment = moment();
         let jobs = [job];
-        let report =
-            Report { run: &run, jobs: &jobs, moment: &moment, global: &[], disks: &[], extras: None };
+        let report = Report {
+            run: &run,
+            jobs: &jobs,
+            moment: &moment,
+            global: &[],
+            disks: &[],
+            idleness: None,
+            extras: None,
+        };
         assert_eq!(report.exit_status(), status);
     }
 }
@@ -340,8 +347,15 @@ fn extras_stand_under_one_key_of_our_own() {
     let summary = Default::default();
     let extras = Extras { version: "1.0", record: "r1", summary: &summary, verdict: &verdict, notes: &[] };
     let (moment, jobs) = (moment(), [job(0)]);
-    let report =
-        Report { run: &run, jobs: &jobs, moment: &moment, global: &[], disks: &[], extras: Some(&extras) };
+    let report = Report {
+        run: &run,
+        jobs: &jobs,
+        moment: &moment,
+        global: &[],
+        disks: &[],
+        idleness: None,
+        extras: Some(&extras),
+    };
     let mut out = Vec::new();
     report.write(Format::Json, &mut out).unwrap();
     let mut document: serde_json::Value = serde_json::from_slice(&out).unwrap();

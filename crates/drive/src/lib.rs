@@ -11,6 +11,7 @@
 //! | `manners` | what some workers do besides: think, hold a latency, keep in step |
 //! | `log` | a line for each operation, without waiting |
 //! | `conduct` | the coordinating thread |
+//! | `idle` | what is left of the processors, by threads of the idle class |
 //! | `host_sampler` | the disks' and processors' counters while a run goes on |
 //! | `permutation` | every number once, in random order, without a map |
 //! | `used` | what a worker used, as samples |
@@ -20,6 +21,7 @@ mod chunk;
 mod clock;
 mod conduct;
 mod host_sampler;
+mod idle;
 mod log;
 mod manners;
 mod pace;
@@ -36,6 +38,7 @@ mod worker;
 pub use clock::{Clock, system_clock_ms};
 pub use conduct::*;
 pub use host_sampler::HostSampler;
+pub use idle::{Balloon, Idleness, Leftover, UnitWork};
 pub use log::{LogBlock, LogEntry, LogPen};
 pub use manners::{Flow, FlowShare, Hold, Manners};
 pub use pace::{Metronome, Pace, unit};

@@ -33,6 +33,10 @@ pub fn read(words: &[String]) -> Result<Asked, String> {
     if let Some(status) = answer(&line.general).map_err(|error| error.to_string())? {
         return Ok(Asked::Answered(status));
     }
+    if line.general.idle_prof == Some(fio::IdleProf::Calibrate) {
+        super::idle::calibrate(&mut std::io::stdout().lock()).map_err(|error| format!("fio: {error}"))?;
+        return Ok(Asked::Answered(0));
+    }
     let mut files: Vec<Vec<Section>> = Vec::new();
     for name in &line.files {
         let text = text_of(name).map_err(|why| format!("fio: unable to open '{name}' job file: {why}"))?;
@@ -44,6 +48,12 @@ pub fn read(words: &[String]) -> Result<Asked, String> {
         let shown =
             files.iter().try_for_each(|file| help::show_command(file, &line.general.sections, &mut out));
         return shown.map(|()| Asked::Answered(0)).map_err(|error| error.to_string());
+    }
+    match files.last_mut() {
+        _ if line.profile.is_empty() => {}
+        // As in fio its first job does not wait for those of the file.
+        Some(last) => last.extend(line.profile),
+        None => files.push(line.profile),
     }
     if files.is_empty() && line.sections.is_empty() {
         eprintln!("No job(s) defined\n");
@@ -146,6 +156,13 @@ fn answer(general: &fio::General) -> std::io::Result<Option<u8>> {
     }
     if general.help {
         help::usage(&mut out)?;
+        return Ok(Some(0));
+    }
+    if let (Some(profile), Some(name)) = (general.profile, general.command_help.as_deref()) {
+        if !profile.help(name, &mut out)? {
+            writeln!(out)?;
+            eprint!("No such command: {name}");
+        }
         return Ok(Some(0));
     }
     match general.command_help.as_deref() {

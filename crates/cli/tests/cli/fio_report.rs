@@ -109,8 +109,15 @@ impl Case {
             time: "Sat Nov 21 07:08:05 2026".to_owned(),
             elapsed_seconds: 1,
         };
-        let report =
-            Report { run: &run, jobs: &self.jobs, moment: &moment, global: &[], disks, extras: None };
+        let report = Report {
+            run: &run,
+            jobs: &self.jobs,
+            moment: &moment,
+            global: &[],
+            disks,
+            idleness: None,
+            extras: None,
+        };
         let mut out = Vec::new();
         if format == Format::Normal {
             normal::opening(&self.jobs, &mut out).expect("memory takes it");

@@ -36,6 +36,24 @@ fn a_job_ends_when_it_is_steady() {
 }
 
 #[test]
+fn the_sync_at_the_end_is_in_no_figure() {
+    let (place, _quiet) = (Place::new(), alone());
+    let words = "--output-format=json --name=a --rw=write --bs=4k --size=64k --end_fsync=1";
+    for (more, syncs) in [("", 0), ("--fsync=8", 1)] {
+        let said = fio(&place, &format!("{words} {more}")).ends(0);
+        let told = |path| figure(&said, path).as_u64();
+        assert_eq!((told("sync/total_ios"), told("sync/lat_ns/N")), (Some(syncs), Some(syncs)), "{more}");
+        let at_one = 100.0 * (16 + syncs) as f64 / 16.0;
+        assert!(figure(&said, "iodepth_level/1").as_f64().is_some_and(|seen| (seen - at_one).abs() < 0.1));
+        if let Some(theirs) = peer(&place, &format!("{words} {more}"), 0) {
+            for path in ["sync/total_ios", "sync/lat_ns/N", "iodepth_level/1"] {
+                assert_eq!(figure(&said, path), figure(&theirs, path), "{more} {path}");
+            }
+        }
+    }
+}
+
+#[test]
 fn an_operation_that_takes_too_long_ends_its_job() {
     let (place, _quiet) = (Place::new(), alone());
     let said = fio(&place, "--output-format=json --name=a --size=64k --rw=write --fsync=1 --max_latency=1ns")

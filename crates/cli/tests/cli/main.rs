@@ -12,6 +12,7 @@ mod dt_watch;
 mod faults;
 mod fio;
 mod fio_checked;
+mod fio_idle;
 mod fio_logs;
 mod fio_places;
 mod fio_replay;

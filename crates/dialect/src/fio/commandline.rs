@@ -3,6 +3,7 @@
 use super::jobfile::{Section, Setting, Surroundings, TROUBLES_MOST, filled, words_as_source};
 use super::options::{self, beginning, did_you_mean, find};
 use super::place::{Place, Trouble};
+use super::profile::Profile;
 use fathom_spec::Nanos;
 use std::collections::VecDeque;
 
@@ -29,6 +30,17 @@ pub enum Eta {
     Always,
     /// Never.
     Never,
+}
+
+/// What is told of the processors' idleness.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IdleProf {
+    /// What a unit of work takes, and nothing is run.
+    Calibrate,
+    /// All processors together.
+    System,
+    /// Each of them too.
+    PerCpu,
 }
 
 /// What is asked for besides jobs.
@@ -77,7 +89,9 @@ pub struct General {
     /// `--aux-path`.
     pub aux_path: Option<String>,
     /// `--idle-prof`.
-    pub idle_prof: Option<String>,
+    pub idle_prof: Option<IdleProf>,
+    /// `--profile`.
+    pub profile: Option<Profile>,
     /// `--merge-blktrace-only`: recordings are put together, and nothing is run.
     pub merge_only: bool,
     /// `--allow-exec`, ours: jobs may run commands.
@@ -97,6 +111,8 @@ pub struct CommandLine {
     pub sections: Vec<Section>,
     /// Job files; `-` is stdin.
     pub files: Vec<String>,
+    /// The jobs of a profile; they come behind those of files.
+    pub profile: Vec<Section>,
 }
 
 /// What a general option takes.
@@ -134,7 +150,8 @@ const GENERAL: &[(&str, Takes, &str)] = &[
     ("debug", Takes::Value, ""),
     ("aux-path", Takes::Value, ""),
     ("alloc-size", Takes::Value, ""),
-    ("idle-prof", Takes::Value, "CPU idleness is not measured"),
+    ("idle-prof", Takes::Value, ""),
+    ("profile", Takes::Value, ""),
     ("extras", Takes::Nothing, ""),
     ("allow-exec", Takes::Nothing, ""),
     ("merge-blktrace-only", Takes::Nothing, ""),
@@ -161,7 +178,10 @@ pub fn parse(words: &[String], around: &Surroundings) -> Result<CommandLine, Vec
         around,
         engine: "psync".to_owned(),
         before: Vec::new(),
+        of_profile: Vec::new(),
+        profile_at: None,
     };
+    reader.profile();
     while let Some((word, at)) = reader.words.pop_front() {
         if reader.troubles.len() >= TROUBLES_MOST {
             break;
@@ -169,6 +189,9 @@ pub fn parse(words: &[String], around: &Surroundings) -> Result<CommandLine, Vec
         reader.word(word, at);
     }
     reader.line.globals = reader.before;
+    if let Some((profile, at)) = reader.line.general.profile.zip(reader.profile_at) {
+        reader.line.profile = profile.sections(&reader.of_profile, &at, around.memory_mebibytes);
+    }
     if reader.troubles.is_empty() { Ok(reader.line) } else { Err(reader.troubles) }
 }
 
@@ -180,6 +203,10 @@ struct Reader<'a> {
     engine: String,
     /// Settings before any job.
     before: Vec<Setting>,
+    /// Options of the profile.
+    of_profile: Vec<Setting>,
+    /// Where the profile was asked for.
+    profile_at: Option<Place>,
 }
 
 /// What a name on the command line means.
@@ -205,6 +232,13 @@ impl<'a> Reader<'a> {
             Some((name, value)) => (name, Some(value)),
             None => (option, None),
         };
+        if let Some(profile) = self.line.general.profile
+            && let Some(name) = profile.option(name)
+        {
+            let value = self.next_value(value).map(|value| filled(value, self.around));
+            self.of_profile.push(Setting { name: name.to_owned(), value, at });
+            return;
+        }
         match meaning(name) {
             Ok(Meaning::General(which)) => self.general(which, value, at),
             Ok(Meaning::Job(name)) => self.setting(name, value, at),
@@ -218,7 +252,26 @@ impl<'a> Reader<'a> {
         value.or_else(|| self.words.pop_front().map(|(word, _)| word))
     }
 
+    /// Looks for a profile among all words: what they mean hangs on it.
+    fn profile(&mut self) {
+        let Some((name, at)) = Profile::among(&self.words) else { return };
+        match Profile::named(name, &at) {
+            Ok(profile) => self.line.general.profile = Some(profile),
+            Err(trouble) => {
+                self.troubles.push(trouble);
+                self.words.clear();
+            }
+        }
+        self.profile_at = Some(at);
+    }
+
     fn setting(&mut self, name: &'static str, value: Option<&'a str>, at: Place) {
+        if let Some(profile) = self.line.general.profile {
+            let what = format!("the profile's jobs take no {name}");
+            let hint = format!("its options are {}", profile.options().join(", "));
+            self.troubles.push(Trouble::at(&at, what, hint));
+            return;
+        }
         let id = find(name).expect("a name from the table is in the table");
         let bare = options::all()[id].may_be_bare();
         let value = if bare { value } else { self.next_value(value) };
@@ -357,6 +410,16 @@ impl General {
             "bandwidth-log" => self.bandwidth_log = true,
             "debug" => self.debug = value.split(',').map(str::to_owned).collect(),
             "aux-path" => self.aux_path = Some(value.to_owned()),
+            "idle-prof" => {
+                self.idle_prof = Some(match value {
+                    "calibrate" => IdleProf::Calibrate,
+                    "system" => IdleProf::System,
+                    "percpu" => IdleProf::PerCpu,
+                    _ => return Err("calibrate, system or percpu"),
+                });
+            }
+            // It was looked for before all else.
+            "profile" if self.profile.is_none() => return Err("say --profile=NAME in full"),
             "allow-exec" => self.allow_exec = true,
             "extras" => self.extras = true,
             "merge-blktrace-only" => self.merge_only = true,

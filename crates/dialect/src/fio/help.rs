@@ -174,6 +174,8 @@ pub fn usage(out: &mut impl Write) -> io::Result<()> {
         ("--bandwidth-log", "logs of the bandwidth of all jobs"),
         ("--max-jobs=N", "refuse more jobs than this"),
         ("--warnings-fatal", "warnings are errors"),
+        ("--idle-prof=WHAT", "how idle the processors are: system, percpu, calibrate"),
+        ("--profile=tiobench", "jobs that are built in"),
         ("--extras", "fathom's own findings in the JSON"),
         ("--debug=TYPES", "tell more on stderr"),
         ("--version", "the version whose language this is"),

@@ -7,6 +7,7 @@
 //! | [`values`] | what was said for an option, read as its kind |
 //! | [`jobfile`] | sections, includes, variables |
 //! | [`commandline`] | general options, jobs made of words |
+//! | [`profile`] | jobs that are built in |
 //! | [`mod@assemble`] | defaults handed down, names looked up |
 //! | [`job`], [`meaning`], [`engines`], [`pattern`], [`terms`] | what a job means |
 //! | [`conditions`], [`reporting`](mod@reporting) | where it runs; what is reported and logged of it |
@@ -39,6 +40,7 @@ pub mod options;
 pub mod pattern;
 pub mod place;
 pub mod plan;
+pub mod profile;
 pub mod replay;
 pub mod report;
 pub mod reported;
@@ -51,7 +53,7 @@ pub mod territory;
 pub mod values;
 
 pub use assemble::{Assembled, Typed, assemble};
-pub use commandline::{CommandLine, Eta, Format, General};
+pub use commandline::{CommandLine, Eta, Format, General, IdleProf};
 pub use conditions::{Node, settle_nodes};
 pub use job::Job;
 pub use jobfile::{Section, Setting, Surroundings};

@@ -60,9 +60,9 @@ fn of_job(job: &Job) -> ReportJob {
             // What was recorded counts.
             (None, false) if job.replay.is_some() => UntoldSyncs::None,
             (None, _) => UntoldSyncs::All,
-            (Some(_), true) => UntoldSyncs::Last,
-            (Some(_), false) => UntoldSyncs::None,
+            (Some(_), _) => UntoldSyncs::None,
         },
+        ends_in_sync: job.sync.end_fsync,
         ..ReportJob::new(job.name.clone(), job.direction.word, Vec::new())
     }
 }

@@ -1,4 +1,4 @@
-//! The few words with the machine that need `unsafe`: the time-stamp counter and a thread's own CPU time.
+//! The few words with the machine that need `unsafe`: the time-stamp counter, a thread's own CPU time, and its class.
 
 /// The processor's time-stamp counter, where there is one.
 #[cfg(target_arch = "x86_64")]
@@ -74,4 +74,20 @@ pub fn thread_usage() -> Usage {
         major_faults: usage.ru_majflt as u64,
         minor_faults: usage.ru_minflt as u64,
     }
+}
+
+/// Makes the calling thread one that runs only when nobody else wants its processor (`SCHED_IDLE` of sched(7)).
+pub fn become_idle() -> std::io::Result<()> {
+    const CALLER: libc::c_long = 0;
+    let priority: libc::c_int = 0;
+    // SAFETY: the kernel reads one int, the priority, through the pointer, which lives through the call.
+    let answer = unsafe {
+        libc::syscall(
+            libc::SYS_sched_setscheduler,
+            CALLER,
+            libc::c_long::from(libc::SCHED_IDLE),
+            &raw const priority,
+        )
+    };
+    if answer == 0 { Ok(()) } else { Err(std::io::Error::last_os_error()) }
 }

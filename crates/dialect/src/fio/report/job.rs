@@ -55,9 +55,10 @@ pub struct ReportJob {
     pub excused: Failures,
     /// Bytes that each operation counts as, whatever it moved: of engines about files, the size that files would have.
     pub bytes_each: Option<u64>,
-    /// Syncs that are not counted, although their latencies are told: all but those of `fsync=`, and those behind the last
-    /// operation.
+    /// Syncs that are not counted, although their latencies are told: all but those of `fsync=`.
     pub untold_syncs: UntoldSyncs,
+    /// Its last operation is a sync behind all others, which fio leaves out of every figure.
+    pub ends_in_sync: bool,
     /// `latency_target=` and its kin.
     pub latency_target: LatencyTarget,
     /// `steadystate=` and what came of it.
@@ -87,9 +88,7 @@ pub enum UntoldSyncs {
     /// All are.
     #[default]
     None,
-    /// Those behind the last operation.
-    Last,
-    /// None is counted.
+    /// None is counted, only timed.
     All,
 }
 
@@ -176,6 +175,7 @@ impl ReportJob {
             excused: Failures::End { read: Vec::new(), write: Vec::new(), check: Vec::new() },
             bytes_each: None,
             untold_syncs: UntoldSyncs::None,
+            ends_in_sync: false,
             latency_target: LatencyTarget { target_ns: 0, window_us: 0, percentile: 100.0, depth: 1 },
             steady_state: None,
             significant_figures: 4,

@@ -24,6 +24,9 @@ pub fn document(report: &Report<'_>, plus: bool) -> Tree {
     if !report.disks.is_empty() {
         tree.push("disk_util", Tree::Array(report.disks.iter().flat_map(disk).collect()));
     }
+    if let Some(idleness) = report.idleness {
+        tree.push("cpu_idleness", idleness.tree());
+    }
     if let Some(extras) = report.extras {
         tree.push("fathom", extras.tree(report));
     }

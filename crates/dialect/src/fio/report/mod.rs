@@ -12,6 +12,7 @@
 //! | [`json`] | the keys of `json` and `json+` |
 //! | [`terse`] | one line of fields, versions 2 to 5 |
 //! | [`mod@disks`] | the disks' own counters |
+//! | [`mod@idleness`] | what was left of the processors |
 //! | [`logs`] | bandwidth, IOPS and latency logs |
 //! | [`operations`] | the same without averages, an entry for each I/O |
 //! | [`stretches`] | histograms and largest values, a row for each stretch of time |
@@ -22,6 +23,7 @@
 pub mod buckets;
 pub mod disks;
 pub mod extras;
+pub mod idleness;
 pub mod job;
 pub mod json;
 pub mod live;
@@ -37,6 +39,7 @@ pub mod tree;
 
 pub use disks::{Disk, disks};
 pub use extras::Extras;
+pub use idleness::{Idleness, idleness};
 pub use job::{LatencyTarget, ReportJob, SteadyState, Switches, Unified, UntoldSyncs};
 pub use live::Live;
 pub use logs::{LogEntry, LogOptions, LogSource, log_name};
@@ -87,6 +90,8 @@ pub struct Report<'a> {
     pub global: &'a [(String, String)],
     /// The disks under the files; empty: fio would know none.
     pub disks: &'a [Disk],
+    /// How idle the processors were, where that was asked for.
+    pub idleness: Option<&'a Idleness>,
     /// What fathom adds where the user asks for it.
     pub extras: Option<&'a Extras<'a>>,
 }

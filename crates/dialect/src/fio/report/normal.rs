@@ -76,6 +76,9 @@ pub fn write(report: &Report<'_>, out: &mut impl Write) -> io::Result<()> {
         writeln!(out, "\nDisk stats (read/write):")?;
         report.disks.iter().try_for_each(|each| disk(each, out))?;
     }
+    if let Some(idleness) = report.idleness {
+        idleness.write(out)?;
+    }
     if let Some(extras) = report.extras {
         extras.write_text(report, out)?;
     }

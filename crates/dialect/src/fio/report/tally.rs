@@ -245,15 +245,19 @@ impl Tally {
             true => runtime,
             false => longest(&|w| (turned(w).unwrap_or(w.span_ns.0), w.span_ns.1)),
         };
+        for (class, count) in all.outstanding.iter().enumerate() {
+            self.depths[class.min(6)] += count;
+        }
         for (at, (verb, cell)) in all.cells.iter().enumerate().take(CELLS) {
             let counts = all.counts(at);
             let service = cell.service.as_deref();
             if *verb == Verb::Sync {
-                let told = match job.untold_syncs {
-                    UntoldSyncs::None => true,
-                    UntoldSyncs::Last => at + 1 < all.cells.len(),
-                    UntoldSyncs::All => false,
-                };
+                if job.ends_in_sync && at + 1 == all.cells.len() {
+                    // It was done with nothing else outstanding.
+                    self.depths[0] = self.depths[0].saturating_sub(counts.operations);
+                    continue;
+                }
+                let told = job.untold_syncs == UntoldSyncs::None;
                 self.sync.operations += if told { counts.operations } else { 0 };
                 service.into_iter().for_each(|lat| self.sync.lat.merge(lat));
                 continue;
@@ -285,9 +289,6 @@ impl Tally {
             one.iops.values.splice(0..0, std::iter::repeat_n(0.0, mine.iops.values.len()));
             mine.merge(&one);
             mine.runtime_ms = before + one.runtime_ms;
-        }
-        for (class, count) in all.outstanding.iter().enumerate() {
-            self.depths[class.min(6)] += count;
         }
     }
 
