@@ -200,6 +200,7 @@ fn made(
             huge_mappings: job.place.huge_mappings,
             no_overlap: job.pace.no_overlap,
             buffer_offset: 0,
+            buffer_turns: 0,
             expect: expect(job),
             lifetime: job.place.lifetime,
             hand_over_every: job.engine.hand_over_every,
