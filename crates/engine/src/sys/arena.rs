@@ -166,10 +166,10 @@ impl ArenaView {
     /// The first `length` bytes of a tag's buffer.
     pub fn bytes(&mut self, tag: u32, length: usize) -> &mut [u8] {
         assert!((tag as usize) < self.count && length <= self.stride, "a tag of this arena");
-        // SAFETY: inside the mapping by the assertion; the tag is not with the kernel while its content is made
-        // or checked (the worker pushes it afterwards, or has just had it back), and `&mut self` excludes a second slice
-        // of this view; other views are not asked for a tag that is lent to somebody.
         let turned = self.turns.as_ref().map_or(0, |turns| turns.of(tag));
+        // SAFETY: inside the mapping by the assertion, wherever in its room the buffer begins; the tag is not with the
+        // kernel while its content is made or checked (the worker pushes it afterwards, or has just had it back), and
+        // `&mut self` excludes a second slice of this view; other views are not asked for a tag that is lent to somebody.
         unsafe { std::slice::from_raw_parts_mut(self.base.add(tag as usize * self.pitch + turned), length) }
     }
 }
