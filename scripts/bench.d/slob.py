@@ -33,11 +33,11 @@ PLAN = "-c plan_cache_mode=force_generic_plan -c enable_bitmapscan=off -c enable
 HERE = pathlib.Path(__file__).resolve().parent
 
 
-def run(command, **more):
-    """Runs one command and answers what it printed."""
+def run(command, fine=(0,), **more):
+    """Runs one command, which may end with these statuses, and answers what it printed."""
     words = [str(word) for word in command]
     ended = subprocess.run(words, capture_output=True, text=True, check=False, **more)
-    if ended.returncode != 0:
+    if ended.returncode not in fine:
         sys.exit(f"error: {' '.join(words)} ended with {ended.returncode}\n{ended.stdout}{ended.stderr}")
     return ended.stdout
 
@@ -131,7 +131,8 @@ class Bench:
         """Our own direct random reads of a block: IOPS."""
         words = ["run", "--read", "random", "--block", "8k", "--depth", str(depth), "--time", f"{seconds}s", "--no-preflight",
                  "--json", str(path)]
-        record = json.loads(run([self.arguments.fathom, *words], env=self.environment))
+        # 3: measured, on a machine that was not calm.
+        record = json.loads(run([self.arguments.fathom, *words], fine=(0, 3), env=self.environment))
         return record["summary"]["iops"]["value"]
 
 
