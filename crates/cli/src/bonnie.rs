@@ -210,14 +210,15 @@ fn all_tests(
         names.iter().for_each(|name| permits.add_consent(name));
         engine.permits = permits;
         let plan = bonnie::plan(options, test, &names, seen.size, seen.seed);
-        let mut run = engine.execute(&plan, &mut Until(interrupt)).map_err(|error| format!("\n{error}\n"))?;
+        let outcome = engine.execute(&plan, &mut Until(interrupt));
+        let mut run = outcome.map_err(|error| refused(options, &error.to_string()))?;
         run.name = test.name().to_owned();
         run.load = Load { small: plan.streams.iter().map(|stream| stream.workers).sum(), large: 0 };
-        let failed = failure(&run);
+        let failed = failure(options, test, &run);
         seen.figures.push((test, figure(test, &run)));
         record.runs.push(run);
         if let Some(why) = failed {
-            return Err(format!("\n{why}\n"));
+            return Err(why);
         }
         if interrupt.raised() {
             return Err(String::new());
@@ -230,18 +231,36 @@ fn all_tests(
     Ok(())
 }
 
-fn failure(run: &Run) -> Option<String> {
+/// What the engine does not begin: a block that cannot go past the page cache fails in bonnie++ when it is written.
+fn refused(options: &Options, error: &str) -> String {
+    match options.direct && error.contains("cannot be read past the page cache") {
+        true => "Can't write block.: Invalid argument\nCan't write block 0.\n".to_owned(),
+        false => format!("\n{}\n", step::translated(error, "-s", "the chunk of -s")),
+    }
+}
+
+/// What failed, in bonnie++'s words: of a failed read it always says that it was one of a rewrite.
+fn failure(options: &Options, test: Test, run: &Run) -> Option<String> {
     run.events.iter().find_map(|event| match &event.what {
-        Happening::Fault { verb, errno, target, .. } => {
+        Happening::Fault { verb, errno, target, offset, .. } => {
             let error = step::reason(*errno);
-            Some(match verb {
-                Verb::Write => format!("Can't write block.: {error}"),
-                Verb::Read => format!("Can't read block.: {error}"),
-                Verb::Sync => format!("Can't sync.: {error}"),
-                Verb::Create => format!("Can't create file {target}: {error}"),
-                Verb::Stat => format!("Can't stat file {target}: {error}"),
-                _ => format!("Can't delete file {target}: {error}"),
-            })
+            let name = target.rsplit('/').next().unwrap_or(target);
+            let block = offset.0 / options.chunk.max(1);
+            let said = match verb {
+                // A file is made and filled in one operation here.
+                Verb::Write | Verb::Create if test.is_of_files() && options.file_most > 0 => {
+                    "Can't write data.\n".to_owned()
+                }
+                Verb::Write => format!("Can't write block.: {error}\nCan't write block {block}.\n"),
+                Verb::Read => {
+                    format!("Bonnie: drastic I/O error (re-write read): {}\n", step::reason_of_read(*errno))
+                }
+                Verb::Sync => format!("Can't sync.: {error}\n"),
+                Verb::Create => format!("Can't create file {name}\n"),
+                Verb::Stat => format!("Can't stat file {name}: {error}\n"),
+                _ => format!("Can't delete file {name}: {error}\n"),
+            };
+            Some(if test.is_of_files() { said + CLEANING } else { said })
         }
         _ => None,
     })

@@ -51,7 +51,7 @@ pub fn run(words: &[String], context: &Context, engine: &mut Engine) -> u8 {
 
 /// An error of one thread, on stderr.
 fn complain(thread: u32, error: &anyhow::Error) {
-    let text = error.to_string();
+    let text = crate::step::translated(&error.to_string(), "limit=", "bs=");
     let text = if text.starts_with("ERROR: ") { text } else { format!("ERROR: {text}") };
     eprintln!("dt (j:1 t:{thread}): {text}");
 }

@@ -25,7 +25,7 @@ pub fn run(words: &[String], context: &Context, engine: &mut Engine) -> u8 {
 }
 
 fn refuse(why: &str) -> u8 {
-    let why = why.replace("say --write-consent ", "set FATHOM_WRITE_CONSENT=");
+    let why = step::translated(why, "-s", "-r");
     // Who closed stderr does not want to know.
     let _ = writeln!(std::io::stderr(), "{}", why.trim_end());
     1
@@ -168,7 +168,10 @@ fn measure(options: &Options, context: &Context, engine: &mut Engine) -> u8 {
     drop(job);
     let status = match done {
         Ok(()) => 0,
-        Err(_) if interrupt.raised() => INTERRUPTED,
+        Err(_) if interrupt.raised() => {
+            print(|out| writeln!(out, "\niozone: interrupted\n"));
+            INTERRUPTED
+        }
         Err(why) => refuse(&why),
     };
     notes.extend(of_memory(options));
@@ -185,7 +188,9 @@ fn measure(options: &Options, context: &Context, engine: &mut Engine) -> u8 {
 fn failure(run: &Run) -> Option<String> {
     run.events.iter().find_map(|event| match &event.what {
         Happening::Fault { verb, errno, target, .. } => {
-            let (verb, reason) = (format!("{verb:?}").to_lowercase(), step::reason(*errno));
+            let reason =
+                if *verb == Verb::Read { step::reason_of_read(*errno) } else { step::reason(*errno) };
+            let verb = format!("{verb:?}").to_lowercase();
             Some(format!("\nError: cannot {verb} {target}: {reason}"))
         }
         _ => None,

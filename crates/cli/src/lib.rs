@@ -1,5 +1,16 @@
 //! The only one that speaks: arguments, progress, printing, exit codes. No arithmetic, no SQL, no `unsafe`.
 
+/// As the standard one, but a reader of stderr that has gone is no reason to panic: the exit status tells as well.
+macro_rules! eprintln {
+    () => {
+        eprintln!("")
+    };
+    ($($what:tt)+) => {{
+        let line = format!("{}\n", format_args!($($what)+));
+        let _ = std::io::Write::write_all(&mut std::io::stderr(), line.as_bytes());
+    }};
+}
+
 pub mod args;
 mod bonnie;
 mod calibrate;

@@ -69,11 +69,29 @@ impl Steps {
     }
 }
 
+/// Why a read failed, in the system's words; one that came back short has no number of its own.
+pub fn reason_of_read(errno: i32) -> String {
+    match errno {
+        0 => "The file is shorter than it was".to_owned(),
+        errno => reason(errno),
+    }
+}
+
 /// Why an operation failed, in the system's words; a part of a block that found no place has no number of its own.
 pub fn reason(errno: i32) -> String {
     let errno = if errno == 0 { rustix::io::Errno::NOSPC.raw_os_error() } else { errno };
     let error = std::io::Error::from_raw_os_error(errno).to_string();
     error.split(" (os error").next().unwrap_or_default().to_owned()
+}
+
+/// What the engine says, whose hints are of fathom's own command, in the words of a peer: how it is told the size of all,
+/// and of an operation.
+pub fn translated(text: &str, size: &str, block: &str) -> String {
+    let own = "a directory can be named too, then fathom makes a scratch file in it";
+    text.replace(own, "it must be in a directory that is there")
+        .replace("--block-size", block)
+        .replace(" --size", &format!(" {size}"))
+        .replace("say --write-consent ", "set FATHOM_WRITE_CONSENT=")
 }
 
 /// Stops at a signal, and at the first fault.

@@ -45,6 +45,7 @@ mod space;
 mod standing;
 mod sys;
 mod tasks;
+mod turning;
 mod verifying;
 
 pub use caught::{Caught, CaughtRecord};

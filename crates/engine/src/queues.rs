@@ -16,6 +16,7 @@ use crate::sys::mmap::MmapQueue;
 use crate::sys::pool::PoolQueue;
 use crate::sys::psync::{Flags, PsyncCalls, PsyncQueue};
 use crate::sys::stdio::StdioQueue;
+use crate::turning::Turning;
 use crate::verifying::spare;
 use fathom_drive::{Perform, Seat};
 use fathom_record::ExecuteError;
@@ -105,7 +106,7 @@ fn attempt(
     let offset = wanted.options.buffer_offset as usize;
     let arena = match wanted.options.huge_pages {
         true => Arena::huge(count, size)?,
-        false => Arena::beside(count, size, offset)?,
+        false => Arena::beside(count, size, offset, wanted.options.buffer_turns)?,
     };
     let pages = if arena.is_huge() { ", buffers in huge pages" } else { "" };
     let view = ArenaView::of(&arena);
@@ -114,7 +115,8 @@ fn attempt(
         |view| Filling::wanted(&wanted.content, wanted.writes, wanted.checks.clone(), view, wanted.seed);
     let checkers = (0..wanted.checkers.0).filter_map(|_| content(ArenaView::of(&arena))).collect();
     let inner = Beside::before(content(view), checkers, &wanted.checkers.1)?;
-    let filling = || Remembering::before(inner, &wanted.history, seat.clock, second);
+    let turns = arena.turns();
+    let filling = || Turning::before(Remembering::before(inner, &wanted.history, seat.clock, second), turns);
     let priorities = Priorities::of(&wanted.priorities, wanted.seed);
     let syncs = (wanted.commit, wanted.sync);
     let clock = seat.clock;

@@ -412,6 +412,10 @@ pub struct QueueOptions {
     /// Buffers begin so many bytes after a page does.
     #[serde(default)]
     pub buffer_offset: u32,
+    /// Each operation's buffer begins a byte further behind than that of the one before it, so many times, and then where it
+    /// began; 0: they stand still.
+    #[serde(default)]
+    pub buffer_turns: u8,
     /// What the kernel is told of the order that is to come (posix_fadvise).
     #[serde(default)]
     pub expect: Expect,

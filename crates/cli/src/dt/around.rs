@@ -51,6 +51,11 @@ pub fn target(name: &str, writes: bool, roots: &Roots) -> Result<Target> {
 
 /// Bytes of data.
 pub fn length(options: &Options, roots: &Roots) -> Result<u64> {
+    lengths(options, roots).map(|(length, _)| length)
+}
+
+/// The same, and how much was asked for where there is less of it.
+pub fn lengths(options: &Options, roots: &Roots) -> Result<(u64, Option<u64>)> {
     let name = match &options.input {
         Some(input) if options.pairs() => input,
         _ => options.name(),
@@ -62,9 +67,10 @@ pub fn length(options: &Options, roots: &Roots) -> Result<u64> {
     let wanted = options.limit.unwrap_or(u64::MAX).min(by_records);
     let grows = options.writes() && target.kind == TargetKind::RegularFile;
     let there = target.size.saturating_sub(options.start());
+    let short = !grows && there < wanted && wanted != u64::MAX;
     match if grows { wanted } else { wanted.min(there) } {
         0 => bail!("{name}: there is nothing to read or write at offset {}", options.start()),
-        length => Ok(length),
+        length => Ok((length, short.then_some(wanted))),
     }
 }
 

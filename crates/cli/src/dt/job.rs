@@ -26,7 +26,12 @@ pub struct Outcome {
 /// Does what was asked for; answers whether everything was as it should be.
 pub fn run(options: &Options, context: &Context, engine: &mut Engine) -> Result<bool> {
     let roots = Roots::default();
-    let mut crew = options.crew_of(around::length(options, &roots)?);
+    let (length, wanted) = around::lengths(options, &roots)?;
+    if let Some(wanted) = wanted {
+        // dt goes on too, as its guide says: the end of a file or of a medium is expected.
+        eprintln!("dt (j:1 t:1): WARNING: {} ends after {length} of {wanted} bytes", options.name());
+    }
+    let mut crew = options.crew_of(length);
     if options.crew.slices > 1 && options.writes() && options.dispose != Dispose::Keep {
         eprintln!("dt (j:1 t:1): WARNING: dispose=keep is set, since slices share one file");
         crew.iter_mut().for_each(|own| own.dispose = Dispose::Keep);

@@ -101,9 +101,12 @@ impl Control for Live<'_> {
         self.progress.show(&what, bytes as f64 / self.length.max(1) as f64);
         self.keep_alive(now_ns, totals);
         self.look(now_ns, totals);
-        match self.interrupt.raised() {
-            true => Steer::Stop(Vec::new(), Why::Signal),
-            false => Steer::Continue,
+        let failed = totals.iter().flat_map(|totals| totals.counts).any(|counts| counts.errors > 0);
+        match (self.interrupt.raised(), failed) {
+            (true, _) => Steer::Stop(Vec::new(), Why::Signal),
+            // What failed ends the test: it need not fail to the end.
+            (false, true) => Steer::Stop(Vec::new(), Why::Fault),
+            (false, false) => Steer::Continue,
         }
     }
 }

@@ -69,7 +69,14 @@ impl<'a> Test<'a> {
         };
         let outcome = test.passes(engine);
         progress.clear();
-        outcome?;
+        let made = options.changes() && !target.existed && is_file;
+        if let Err(error) = outcome {
+            // What it made is no file of anybody's before something stands in it.
+            if made && (test.runs.is_empty() || options.dispose == Dispose::Delete) {
+                let _ = std::fs::remove_file(options.name());
+            }
+            return Err(error);
+        }
         test.total.ended = surroundings::ctime();
         if options.watch.history_dump {
             test.dump_history()?;
@@ -79,7 +86,6 @@ impl<'a> Test<'a> {
         out.flush()?;
         drop(out);
         let good = !test.failed && test.total.errors == 0 && !interrupt.raised();
-        let made = options.changes() && !target.existed && is_file;
         let removes = match options.dispose {
             Dispose::Delete => true,
             Dispose::Keep => false,

@@ -4,7 +4,7 @@ use super::live::Live;
 use super::{Voice, in_words};
 use fathom_content::sysbench::Wrong;
 use fathom_dialect::sysbench::report::{self, Times};
-use fathom_dialect::sysbench::{Options, Tally};
+use fathom_dialect::sysbench::{IoMode, Options, Tally};
 use fathom_record::{Happening, Run};
 use fathom_spec::Verb;
 
@@ -43,7 +43,7 @@ pub fn tell(options: &Options, run: &Run, live: &Live, end: &End) -> u8 {
         done(voice);
         return 1;
     }
-    if let Some(status) = failure(voice, run) {
+    if let Some(status) = failure(options, run) {
         return status;
     }
     if live.forced {
@@ -80,7 +80,8 @@ pub fn forced(options: &Options, tally: &Tally, total_s: f64, counted_s: f64) {
 }
 
 /// The first thing that went wrong, in sysbench's words.
-fn failure(voice: Voice, run: &Run) -> Option<u8> {
+fn failure(options: &Options, run: &Run) -> Option<u8> {
+    let voice = Voice::of(options);
     run.events.iter().find_map(|event| match &event.what {
         Happening::Fault { verb, offset, errno, target, .. } => {
             let words = match errno {
@@ -96,6 +97,9 @@ fn failure(voice: Voice, run: &Run) -> Option<u8> {
             // sysbench tells the descriptor, and its first file has number 3.
             let descriptor = 3 + number.unwrap_or(0u32);
             let place = if *verb == Verb::Sync { String::new() } else { format!(" pos: {}", offset.0) };
+            if options.io_mode == IoMode::Async && *verb != Verb::Sync {
+                voice.fatal(&format!("Asynchronous {what} failed!\n"));
+            }
             voice.fatal(&format!(
                 "Failed to {what} file! file: {descriptor}{place} errno = {errno} ({words})"
             ));

@@ -184,8 +184,9 @@ fn dd(place: &Place, words: &str) -> Command {
 #[test]
 fn sigusr1_tells_what_was_copied_so_far_and_the_copy_goes_on() {
     let place = Place::new();
+    let told = place.path().join("told");
     let mut command = dd(&place, "of=out bs=512");
-    command.stdin(Stdio::piped()).stderr(Stdio::piped());
+    command.stdin(Stdio::piped()).stderr(std::fs::File::create(&told).expect("a place can be written"));
     let mut child = command.spawn().expect("it starts");
     let mut stdin = child.stdin.take().expect("it is piped");
     stdin.write_all(b"hello").expect("it reads");
@@ -193,11 +194,13 @@ fn sigusr1_tells_what_was_copied_so_far_and_the_copy_goes_on() {
     crate::place::wait_until("the first block", Duration::from_secs(20), written);
     let sent = Command::new("kill").args(["-s", "USR1", &child.id().to_string()]).status();
     assert!(sent.expect("kill is there").success());
-    std::thread::sleep(Duration::from_millis(300));
+    let err = || std::fs::read_to_string(&told).unwrap_or_default();
+    crate::place::wait_until("the lines", Duration::from_secs(20), || err().lines().count() >= 3);
     stdin.write_all(b"world").expect("it reads on");
     drop(stdin);
-    let said = Said::from(child.wait_with_output().expect("it ends")).ends(0);
-    let lines: Vec<&str> = said.err.lines().map(|line| line.split(" copied").next().unwrap_or("")).collect();
+    Said::from(child.wait_with_output().expect("it ends")).ends(0);
+    let err = err();
+    let lines: Vec<&str> = err.lines().map(|line| line.split(" copied").next().unwrap_or("")).collect();
     let expected =
         ["0+1 records in", "0+1 records out", "5 bytes", "0+2 records in", "0+2 records out", "10 bytes"];
     assert_eq!(lines, expected);
@@ -211,13 +214,39 @@ fn an_interrupt_tells_what_was_copied_and_ends_the_program_by_the_signal() {
     let mut command = dd(&place, "if=/dev/zero of=/dev/null bs=64k");
     command.stderr(Stdio::piped());
     let child = command.spawn().expect("it starts");
-    std::thread::sleep(Duration::from_millis(400));
+    let counters = format!("/proc/{}/io", child.id());
+    crate::place::wait_until("a hundred blocks", Duration::from_secs(20), || {
+        let text = std::fs::read_to_string(&counters).unwrap_or_default();
+        let written = text.lines().find_map(|line| line.strip_prefix("wchar: ")).and_then(|n| n.parse().ok());
+        written.unwrap_or(0) > 100 * (64u64 << 10)
+    });
     let sent = Command::new("kill").args(["-s", "INT", &child.id().to_string()]).status();
     assert!(sent.expect("kill is there").success());
     let output = child.wait_with_output().expect("it ends");
     assert_eq!(output.status.signal(), Some(2));
     let err = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(err.contains(" records out\n") && err.contains(" copied, "), "{err}");
+    assert_eq!(place.say(&["show", "last", "--json"]).ends(0).json()["ending"], "interrupted");
+}
+
+#[test]
+fn an_interrupt_ends_a_copy_that_waits_for_its_input() {
+    use std::os::unix::process::ExitStatusExt;
+    let place = Place::new();
+    let mut command = dd(&place, "of=out bs=512");
+    command.stdin(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("it starts");
+    let mut stdin = child.stdin.take().expect("it is piped");
+    stdin.write_all(b"hello").expect("it reads");
+    let written = || std::fs::read(place.path().join("out")).is_ok_and(|bytes| bytes.len() == 5);
+    crate::place::wait_until("the first block", Duration::from_secs(20), written);
+    let sent = Command::new("kill").args(["-s", "INT", &child.id().to_string()]).status();
+    assert!(sent.expect("kill is there").success());
+    let output = child.wait_with_output().expect("it ends");
+    drop(stdin);
+    assert_eq!(output.status.signal(), Some(2));
+    let err = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(err.starts_with("0+1 records in\n0+1 records out\n5 bytes copied, "), "{err}");
 }
 
 #[test]

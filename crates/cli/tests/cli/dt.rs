@@ -207,6 +207,9 @@ fn what_cannot_be_done_is_said_with_exit_status_255() {
         assert!(said.err.contains(says), "{words}: {}", said.err);
         assert!(!place.path().join("f").exists(), "{words}");
     }
+    dt(&place, "of=short limit=8k bs=4k pattern=iot dispose=keep stats=none").ends(0);
+    let said = dt(&place, "if=short limit=64k bs=4k pattern=iot stats=none").ends(0);
+    assert_eq!(said.err, "dt (j:1 t:1): WARNING: short ends after 8192 of 65536 bytes\n");
     place.file("odd", 8192);
     let said = dt(&place, "if=odd bs=512 flags=direct dsize=256 bs=256").ends(255);
     assert!(said.err.contains("256"), "{}", said.err);

@@ -94,6 +94,13 @@ fn buffers_beside_pages_go_through_the_page_cache_too() {
     dt(&place, "if=f limit=64k bs=8k align=5 pattern=iot stats=none").ends(0);
     flip(&place, "f", 9000);
     dt(&place, "if=f limit=64k bs=8k align=5 pattern=iot stats=none retryDC_delay=0").ends(255);
+    for more in ["", "aios=4", "iops=100000", "enable=raw"] {
+        let words = format!("of=g limit=256k bs=4k align=rotate pattern=iot dispose=keep stats=none {more}");
+        dt(&place, &words).ends(0);
+        dt(&place, "if=g limit=256k bs=8k align=rotate pattern=iot stats=none").ends(0);
+        std::fs::remove_file(place.path().join("g")).expect("it was kept");
+    }
+    dt(&place, "if=f limit=64k bs=8k align=rotate pattern=iot stats=none retryDC_delay=0").ends(255);
 }
 
 #[test]

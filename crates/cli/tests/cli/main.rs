@@ -24,6 +24,7 @@ mod iozone;
 mod orion;
 mod output;
 mod peers_faults;
+mod peers_interrupted;
 mod place;
 mod second;
 mod signals;

@@ -31,6 +31,26 @@ fn a_reader_that_leaves_early_is_no_failure() {
 }
 
 #[test]
+fn an_error_that_nobody_reads_is_told_by_the_exit_status() {
+    let place = Place::new();
+    for (words, status) in [
+        (&["dd", "if=missing", "of=out"][..], 1),
+        (&["dt", "if=missing", "bs=4k"], 255),
+        (&["iozone", "-i", "8"], 1),
+        (&["bonnie++", "-Q"], 1),
+        (&["sysbench", "fileio"], 1),
+        (&["fio", "missing"], 1),
+        (&["calibrate", "missing"], 1),
+    ] {
+        let (reader, writer) = std::io::pipe().expect("a pipe");
+        drop(reader);
+        let mut command = place.fathom(words);
+        command.stdin(std::process::Stdio::null()).stdout(std::process::Stdio::null()).stderr(writer);
+        assert_eq!(command.status().expect("it starts").code(), Some(status), "{words:?}");
+    }
+}
+
+#[test]
 fn the_record_is_json_with_the_paths_that_scripts_read() {
     let place = Place::new();
     let said = place.say(&["calibrate", SIMULATED, "--json", "--label", "mine"]).ends(0);

@@ -1,10 +1,11 @@
-//! The other tools' languages on a disk of which a part cannot be read, and when the user interrupts them: what is said,
-//! where, and the exit status.
+//! The other tools' languages on a disk of which a part cannot be read, or that is full: what is said, where, and the exit
+//! status, beside the tools themselves where they are there.
 
-use crate::place::{Lab, Place, Said, Started, alone, say, wait_until};
-use fathom_tidy::{is_root, skip};
+use crate::place::{Lab, Place, Said, alone, say, wait_until};
+use fathom_tidy::skip;
+use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 /// An ext4 on a loop device whose backing file can be cut.
@@ -42,6 +43,25 @@ impl Cut {
         self.say(Path::new(env!("CARGO_BIN_EXE_fathom")), words)
     }
 
+    fn files_of_bonnie(&self) -> impl Iterator<Item = PathBuf> {
+        let files =
+            std::fs::read_dir(&self.mount).expect("it is mounted").flatten().map(|entry| entry.path());
+        files.filter(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("Bonnie")))
+    }
+
+    fn holds_a_file_of_bonnie(&self) -> bool {
+        self.files_of_bonnie().next().is_some()
+    }
+
+    /// The page cache holds bonnie++'s file no more.
+    fn forget(&self) {
+        for path in self.files_of_bonnie() {
+            let file = std::fs::File::open(path).expect("it is there");
+            file.sync_all().expect("it can be synced");
+            rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed).expect("a hint");
+        }
+    }
+
     /// The second half of the device can be read no more.
     fn cut(&self) {
         let synced = Command::new("sync").arg("-f").arg(&self.mount).status();
@@ -49,6 +69,15 @@ impl Cut {
         let file = std::fs::OpenOptions::new().write(true).open(&self.file).expect("the lab made it");
         file.set_len(32 << 20).expect("it can be cut");
     }
+}
+
+/// Is the tool itself there to be compared with? A counted skip if not.
+fn is_there(tool: &str, what: &str) -> bool {
+    let there = Command::new(tool).arg("--version").output().is_ok();
+    if !there {
+        skip(&format!("{tool} {what}"), "it is not installed");
+    }
+    there
 }
 
 /// Lines with their numbers masked: how far a run came is no layout.
@@ -64,9 +93,11 @@ fn sysbench_tells_of_a_read_that_failed_in_its_words_with_its_status() {
     let shape = "fileio --file-num=1 --file-total-size=40M";
     cut.fathom(&format!("sysbench {shape} prepare")).ends(0);
     cut.cut();
-    for mode in ["seqrd", "rndrd"] {
-        let words =
-            format!("{shape} --file-test-mode={mode} --file-extra-flags=direct --rand-seed=3 --time=5 run");
+    let asynchronous = "rndrd --file-io-mode=async";
+    for (mode, threads) in [("seqrd", 1), ("rndrd", 1), ("rndrd", 4), (asynchronous, 1)] {
+        let words = format!(
+            "{shape} --file-test-mode={mode} --threads={threads} --file-extra-flags=direct --rand-seed=3 --time=5 run"
+        );
         let ours = cut.fathom(&format!("sysbench {words}")).ends(1);
         assert!(
             ours.out.contains("\nFATAL: Failed to read file! file: 3 pos: ")
@@ -75,17 +106,24 @@ fn sysbench_tells_of_a_read_that_failed_in_its_words_with_its_status() {
             ours.out
         );
         assert_eq!(ours.err, "");
-        if !Command::new("sysbench").arg("--version").output().is_ok_and(|told| told.status.success()) {
-            skip("sysbench on a disk that fails", "it is not installed");
+        if !is_there("sysbench", "on a disk that fails") {
             continue;
         }
         let theirs = cut.say(Path::new("sysbench"), &words).ends(1);
-        assert_eq!(fatal(&ours), fatal(&theirs));
+        // How many threads fail before they see that another has is a race there.
+        let (ours, theirs) = (fatal(&ours), fatal(&theirs));
+        if mode == asynchronous {
+            // The real one has lost errno by then.
+            assert_eq!((&ours[0], ours.len()), (&theirs[0], theirs.len()));
+            continue;
+        }
+        assert_eq!(ours.len(), 1);
+        assert!(theirs.len() <= threads && theirs.iter().all(|line| *line == ours[0]), "{theirs:?} {ours:?}");
     }
 }
 
 #[test]
-fn iozone_and_dd_tell_of_a_read_that_failed_and_end_badly() {
+fn iozone_dd_and_dt_tell_of_a_read_that_failed_and_end_badly() {
     let _alone = alone();
     let Some(cut) = Cut::new("iozoneeio") else { return };
     cut.fathom("iozone -i 0 -s 40m -r 1m -w -f data").ends(0);
@@ -95,41 +133,125 @@ fn iozone_and_dd_tell_of_a_read_that_failed_and_end_badly() {
     assert!(format!("{}{}", said.out, said.err).contains("Input/output error"), "{}{}", said.out, said.err);
     let said = cut.fathom("dd if=data of=/dev/null bs=1M iflag=direct").ends(1);
     assert!(said.err.contains("Input/output error"), "{}", said.err);
+    let said = cut.fathom("dt if=data limit=40m bs=1m flags=direct disable=compare").ends(255);
+    for words in
+        ["ERROR: Error number 1 occurred on ", "data: read failed at offset ", "Input/output error", " 1/1\n"]
+    {
+        assert!(said.out.contains(words), "{words}: {}", said.out);
+    }
 }
 
 #[test]
-fn an_interrupted_bonnie_cleans_up_says_so_and_ends_with_its_status() {
-    if !is_root() {
-        skip("bonnie++ as another user", "only root may be another");
+fn dt_and_iozone_leave_nothing_on_a_disk_that_is_full() {
+    let _alone = alone();
+    let Some(disk) = Cut::new("dtfull") else { return };
+    for words in
+        ["of=f limit=128m bs=1m", "of=f limit=128m bs=1m threads=2", "of=f limit=128m bs=1m dispose=keep"]
+    {
+        let said = disk.fathom(&format!("dt {words}")).ends(255);
+        assert!(said.err.contains("No space left on device") && said.err.contains(" limit="), "{}", said.err);
+    }
+    for words in ["-i 0 -s 128m -r 1m", "-i 0 -s 128m -r 1m -t 2", "-i 6 -s 128m -r 1m"] {
+        let said = disk.fathom(&format!("iozone {words} -f f")).ends(1);
+        assert!(
+            said.err.contains("\nError: cannot write f") && said.err.contains("No space left on device"),
+            "{}",
+            said.err
+        );
+    }
+    let left: Vec<_> = std::fs::read_dir(&disk.mount)
+        .expect("it is mounted")
+        .flatten()
+        .map(|entry| entry.file_name())
+        .collect();
+    assert_eq!(left, ["lost+found"]);
+}
+
+/// Runs bonnie++, which asks for a line before each of its tests, and cuts the disk before it reads its file. The real one
+/// may be broken off: after a read that failed it tries again for ever.
+fn reads_behind_a_cut(cut: &Cut, program: &str, words: &[&str], break_off: bool) -> Said {
+    let (out, err) = (cut.place.path().join("out"), cut.place.path().join("err"));
+    let mut command = Command::new(program);
+    command.args(words);
+    cut.place.at_home(&mut command);
+    command.current_dir(&cut.mount).env_remove("FATHOM_NOTES").stdin(Stdio::piped());
+    let into = |path: &Path| std::fs::File::create(path).expect("a place can be written");
+    let mut child = command.stdout(into(&out)).stderr(into(&err)).spawn().expect("it starts");
+    let mut stdin = child.stdin.take().expect("it is piped");
+    let text = |path: &Path| std::fs::read_to_string(path).unwrap_or_default();
+    for done in ["Writing intelligently...done\n", "Rewriting...done\n"] {
+        stdin.write_all(b"\n").expect("it reads");
+        wait_until(done, Duration::from_secs(60), || text(&err).ends_with(done));
+    }
+    cut.forget();
+    cut.cut();
+    drop(stdin);
+    if break_off {
+        wait_until("an error", Duration::from_secs(60), || text(&err).ends_with("Input/output error\n"));
+        child.kill().expect("it runs");
+    }
+    let status = child.wait().expect("it ends").code();
+    Said { status, out: text(&out), err: text(&err) }
+}
+
+#[test]
+fn bonnie_tells_of_a_read_that_failed_in_its_words_and_ends() {
+    let _alone = alone();
+    let words = ["-u", "root", "-s", "40:64k", "-r", "16", "-n", "0", "-f", "-yp", "-m", "host"];
+    let Some(cut) = Cut::new("bonnieeio") else { return };
+    let own = [&["bonnie++"][..], &words].concat();
+    let ours = reads_behind_a_cut(&cut, env!("CARGO_BIN_EXE_fathom"), &own, false).ends(1);
+    let says = "Reading intelligently...Bonnie: drastic I/O error (re-write read): Input/output error\n";
+    assert!(ours.err.ends_with(says), "{}", ours.err);
+    assert!(!cut.holds_a_file_of_bonnie());
+    assert_eq!(cut.place.say(&["show", "last", "--json"]).ends(0).json()["ending"], "failed");
+    if !is_there("bonnie++", "on a disk that fails") {
         return;
     }
-    let _alone = alone();
-    let place = Place::new();
-    let child = Started::new(place.fathom(&["bonnie++", "-u", "root", "-s", "0", "-n", "512"]));
-    let folder = place.path().join(format!("Bonnie.{}", child.id()));
-    wait_until("a file", Duration::from_secs(20), || {
-        std::fs::read_dir(&folder).is_ok_and(|mut files| files.next().is_some())
-    });
-    let said = child.signal("INT").ends(1);
-    assert!(said.err.ends_with("Cleaning up test directory after error.\n"), "{}", said.err);
-    assert!(!folder.exists());
-    let kept = place.say(&["show", "last", "--json"]).ends(0).json();
-    assert_eq!(kept["ending"], "interrupted");
+    let Some(cut) = Cut::new("bonnieeiotheirs") else { return };
+    let theirs = reads_behind_a_cut(&cut, "bonnie++", &words, true);
+    assert_eq!(ours.err, theirs.err);
+}
+
+/// Words with a digit in them masked: how many blocks and files found room, and the letters of names, are each program's own.
+fn masked(text: &str) -> String {
+    let mask = |word: &str| if word.contains(|c: char| c.is_ascii_digit()) { "#" } else { word }.to_owned();
+    text.split_whitespace().map(mask).collect::<Vec<_>>().join(" ")
 }
 
 #[test]
-fn an_interrupted_sysbench_ends_with_130_and_is_kept_as_interrupted() {
+fn sysbench_and_bonnie_tell_of_a_disk_that_is_full_in_their_words_with_their_status() {
     let _alone = alone();
-    let place = Place::new();
-    let shape = ["sysbench", "fileio", "--file-num=1", "--file-total-size=4M"];
-    place.say(&[&shape[..], &["prepare"]].concat()).ends(0);
-    let printed = place.path().join("printed");
-    let words = [&shape[..], &["--file-test-mode=rndrd", "--time=60", "run"]].concat();
-    let child = Started::into_file(place.fathom(&words), &printed);
-    wait_until("the load", Duration::from_secs(20), || {
-        std::fs::read_to_string(&printed).is_ok_and(|text| text.contains("Threads started!"))
-    });
-    child.signal("INT").ends(130);
-    let kept = place.say(&["show", "last", "--json"]).ends(0).json();
-    assert_eq!(kept["ending"], "interrupted");
+    let Some(disk) = Cut::new("peersfull") else { return };
+    let prepare = "fileio --file-num=2 --file-total-size=128M prepare";
+    let ours = disk.fathom(&format!("sysbench {prepare}")).ends(1);
+    assert!(
+        ours.out.ends_with("\nFATAL: Failed to write file! errno = 28 (No space left on device)\n"),
+        "{}",
+        ours.out
+    );
+    if is_there("sysbench", "on a full disk") {
+        disk.fathom("sysbench fileio --file-num=2 cleanup").ends(0);
+        let theirs = disk.say(Path::new("sysbench"), prepare).ends(1);
+        assert_eq!((fatal(&ours), ours.err), (fatal(&theirs), theirs.err));
+    }
+    disk.fathom("sysbench fileio --file-num=2 cleanup").ends(0);
+    let words = "-u root -s 128:64k -r 16 -n 0 -f -m host";
+    let ours = disk.fathom(&format!("bonnie++ {words}")).ends(1);
+    assert!(
+        ours.err.contains("...Can't write block.: No space left on device\nCan't write block "),
+        "{}",
+        ours.err
+    );
+    assert!(!disk.holds_a_file_of_bonnie());
+    let words = [words, "-u root -s 0 -n 8:100000 -m host", "-u root -s 0 -n 256 -m host"];
+    for words in words.into_iter().filter(|_| is_there("bonnie++", "on a full disk")) {
+        let ours = disk.fathom(&format!("bonnie++ {words}")).ends(1);
+        let theirs = disk.say(Path::new("bonnie++"), words).ends(1);
+        assert_eq!(
+            (ours.out.as_str(), masked(&ours.err)),
+            (theirs.out.as_str(), masked(&theirs.err)),
+            "{words}"
+        );
+    }
 }

@@ -281,7 +281,8 @@ impl Options {
         one.output_position = self.pairs().then_some(offset);
         (one.skip, one.seek, one.records) = (0, 0, 0);
         (one.record, one.limit, one.random) = (length, Some(length), false);
-        one.shape = super::Shape { buffer_offset: self.shape.buffer_offset, ..super::Shape::default() };
+        let super::Shape { buffer_offset, buffers_turn, .. } = self.shape;
+        one.shape = super::Shape { buffer_offset, buffers_turn, ..super::Shape::default() };
         // The pattern of that pass, not of the first.
         one.iot_pass = self.iot_pass.wrapping_add(pass as u32 - 1);
         if matches!(self.pattern, super::Pattern::Words) {

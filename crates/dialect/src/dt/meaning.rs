@@ -199,6 +199,11 @@ fn shapes_together(options: &Options) -> Result<(), OptionError> {
             "Copies are made and compared in sequence, one record at a time (iotype=, randp=, aios=).",
         );
     }
+    if shape.buffers_turn && options.mode == Mode::Copy {
+        return say(
+            "A copy is written from the buffer into which it was read, where it stands (align=rotate).",
+        );
+    }
     if crew.slices > 1 && crew.threads > 1 {
         return say("Either threads= or slices= may be given.");
     }

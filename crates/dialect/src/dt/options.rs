@@ -363,7 +363,7 @@ fn option(options: &mut Options, word: &str, numbers: Numbers) -> Result<(), Opt
     let Some((name, value)) = word.split_once('=') else {
         return Err(OptionError::Unknown(word.to_owned()));
     };
-    let taken = options.shape.take(word, (name, value), numbers)?
+    let taken = options.shape.take((name, value), numbers)?
         || options.crew.take((name, value), numbers)?
         || options.watch.take((name, value), numbers)?;
     if taken {
@@ -545,7 +545,7 @@ pub fn help(out: &mut impl Write) -> io::Result<()> {
        dt --classic [--size SIZE] [DIRECTORY]
 of= writes, then reads and compares; if= reads and compares.
 
-  bs=SIZE|random ibs=SIZE obs=SIZE min=SIZE max=SIZE incr=SIZE|variable align=BYTES
+  bs=SIZE|random ibs=SIZE obs=SIZE min=SIZE max=SIZE incr=SIZE|variable align=BYTES|rotate
   limit=SIZE|random min_limit=SIZE max_limit=SIZE records=N passes=N runtime=TIME skip=N seek=N position=OFFSET oposition=OFFSET
   pattern=iot|incr|WORD|TEXT pf=FILE prefix=TEXT dsize=SIZE lba=N iotseed=WORD iotpass=N
   iotype=sequential|random|vary iodir=forward|reverse|vary iomode=test|copy|verify|mirror rseed=N ralign=SIZE rlimit=SIZE
@@ -595,7 +595,6 @@ mod tests {
         );
         for word in [
             "incr_limit=4k",
-            "align=rotate",
             "workload=dt_acid",
             "enable=mmap",
             "flags=rsync",
@@ -629,6 +628,7 @@ mod tests {
             "of=a limit=1m threads=2 slices=2",
             "of=a limit=1m slices=2 slice=3",
             "of=a limit=1m align=4096",
+            "if=a of=b iomode=copy align=rotate",
             "of=a limit=1m workload=nonsense",
             "of=a min_limit=2m max_limit=1m",
             "of=a max_limit=100",

@@ -80,6 +80,9 @@ impl Half {
     }
 }
 
+/// Bytes of a pointer, through which `align=rotate` moves buffers.
+const POINTER: u8 = 8;
+
 /// Words of the passes, where no pattern is asked for.
 pub const WORDS: [u32; 13] = [
     0x39c3_9c39,
@@ -259,6 +262,7 @@ fn blocks(options: &Options, space: SpaceId, (start, length): (u64, u64), size: 
     let mut blocks = Blocks::random_reads(space, Bytes(size));
     blocks.region = (Extent::Bytes(Bytes(start)), Extent::Bytes(Bytes(length)));
     blocks.queue_options.buffer_offset = options.shape.buffer_offset;
+    blocks.queue_options.buffer_turns = if options.shape.buffers_turn { POINTER } else { 0 };
     blocks
 }
 

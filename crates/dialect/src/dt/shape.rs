@@ -87,6 +87,8 @@ pub struct Shape {
     pub reread: bool,
     /// `align=`: bytes of a buffer behind the start of a page.
     pub buffer_offset: u32,
+    /// `align=rotate`: buffers begin 0 to 7 bytes behind it, each record's one further than the last one's.
+    pub buffers_turn: bool,
 }
 
 /// Who takes part.
@@ -150,7 +152,6 @@ impl Shape {
     /// Takes an option, if it is one of these.
     pub(super) fn take(
         &mut self,
-        word: &str,
         (name, value): (&str, &str),
         numbers: Numbers,
     ) -> Result<bool, OptionError> {
@@ -175,10 +176,7 @@ impl Shape {
             }
             "rrandp" => self.random_reads = Some(percent(name, value)?),
             "wrandp" => self.random_writes = Some(percent(name, value)?),
-            "align" if value == "rotate" => {
-                let why = "buffers stand still: say where with align=BYTES";
-                return Err(OptionError::NotDone { option: word.to_owned(), why });
-            }
+            "align" if value == "rotate" => self.buffers_turn = true,
             "align" => match count()? {
                 offset @ 0..4096 => self.buffer_offset = offset as u32,
                 _ => return Err(wrong(name, value, "less than 4096 bytes behind the start of a page")),

@@ -194,16 +194,16 @@ fn made(
             io_poll: job.engine.poll,
             submit_poll: job.engine.submit_poll,
             submit_poll_cpu: job.engine.submit_poll_cpu,
-            unregistered: false,
             no_wait: job.engine.no_wait,
             huge_pages: job.place.huge_pages,
             huge_mappings: job.place.huge_mappings,
             no_overlap: job.pace.no_overlap,
-            buffer_offset: 0,
             expect: expect(job),
             lifetime: job.place.lifetime,
             hand_over_every: job.engine.hand_over_every,
             io_poll_percent: job.engine.poll_percent,
+            // What no job can say: registered buffers are used, and they begin with their pages.
+            ..QueueOptions::default()
         },
         priorities: job.engine.priorities.clone(),
         checker_cpus: job.data.checker_cpus.clone(),

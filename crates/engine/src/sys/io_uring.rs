@@ -414,7 +414,7 @@ fn register_buffers(ring: &IoUring, arena: &Arena, mask: u32, notes: &mut Vec<St
     let vector = |base: *mut u8, length| libc::iovec { iov_base: base.cast(), iov_len: length };
     let buffers: Vec<libc::iovec> = match mask {
         0 => vec![vector(arena.base(), arena.length())],
-        _ => (0..arena.count() as u32).map(|tag| vector(arena.pointer(tag), arena.stride())).collect(),
+        _ => (0..arena.count() as u32).map(|tag| vector(arena.pointer(tag), arena.room())).collect(),
     };
     // SAFETY: the buffers are the arena's, which outlives the ring.
     match unsafe { ring.submitter().register_buffers(&buffers) } {
