@@ -98,9 +98,14 @@ fn job(stream: u32) -> ReportJob {
     job
 }
 
+/// A report of nothing but a run and its jobs.
+fn report<'a>(run: &'a Run, jobs: &'a [ReportJob], moment: &'a Moment) -> Report<'a> {
+    Report { run, jobs, moment, global: &[], disks: &[], idleness: None, extras: None }
+}
+
 fn text(run: &Run, jobs: &[ReportJob], disks: &[Disk], format: Format) -> String {
     let moment = moment();
-    let report = Report { run, jobs, moment: &moment, global: &[], disks, idleness: None, extras: None };
+    let report = Report { disks, ..report(run, jobs, &moment) };
     let mut out = Vec::new();
     if format == Format::Normal {
         normal::opening(jobs, &mut out).unwrap();
@@ -223,18 +228,7 @@ fn an_error_is_told_and_decides_the_exit_status() {
         assert!(told.contains(words), "{told}");
         let counted = "     errors    : total=3, first_error=28/<No space left on device>\n";
         assert_eq!(told.contains(counted), is_counted, "{told}");
-        let moment = moment();
-        let jobs = [job];
-        let report = Report {
-            run: &run,
-            jobs: &jobs,
-            moment: &moment,
-            global: &[],
-            disks: &[],
-            idleness: None,
-            extras: None,
-        };
-        assert_eq!(report.exit_status(), status);
+        assert_eq!(report(&run, &[job], &moment()).exit_status(), status);
     }
 }
 
@@ -347,15 +341,7 @@ fn extras_stand_under_one_key_of_our_own() {
     let summary = Default::default();
     let extras = Extras { version: "1.0", record: "r1", summary: &summary, verdict: &verdict, notes: &[] };
     let (moment, jobs) = (moment(), [job(0)]);
-    let report = Report {
-        run: &run,
-        jobs: &jobs,
-        moment: &moment,
-        global: &[],
-        disks: &[],
-        idleness: None,
-        extras: Some(&extras),
-    };
+    let report = Report { extras: Some(&extras), ..report(&run, &jobs, &moment) };
     let mut out = Vec::new();
     report.write(Format::Json, &mut out).unwrap();
     let mut document: serde_json::Value = serde_json::from_slice(&out).unwrap();

@@ -1,10 +1,11 @@
 //! What is done and said while a half of a pass runs: progress, keep-alive messages, the watchdog, the end by the user.
 
 use super::damage::trigger;
+use crate::step::Until;
 use crate::surroundings::Interrupt;
 use crate::watch::Progress;
 use fathom_dialect::dt::{self, Half, Moment, Part, Report, Stuck, Watchdog};
-use fathom_record::{Control, Steer, Totals, Why};
+use fathom_record::{Control, Steer, Totals};
 use fathom_spec::Verb;
 use std::io::Write;
 
@@ -101,12 +102,7 @@ impl Control for Live<'_> {
         self.progress.show(&what, bytes as f64 / self.length.max(1) as f64);
         self.keep_alive(now_ns, totals);
         self.look(now_ns, totals);
-        let failed = totals.iter().flat_map(|totals| totals.counts).any(|counts| counts.errors > 0);
-        match (self.interrupt.raised(), failed) {
-            (true, _) => Steer::Stop(Vec::new(), Why::Signal),
-            // What failed ends the test: it need not fail to the end.
-            (false, true) => Steer::Stop(Vec::new(), Why::Fault),
-            (false, false) => Steer::Continue,
-        }
+        // What failed ends the test: it need not fail to the end.
+        Until(self.interrupt).slot(now_ns, totals)
     }
 }

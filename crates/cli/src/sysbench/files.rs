@@ -1,9 +1,10 @@
 //! sysbench's test files in the current directory: made, looked at, removed.
 
 use super::{Voice, in_words, permits, refuse};
+use crate::step::Until;
 use fathom_dialect::sysbench::{self, IoMode, Mode, Options, Present, report};
 use fathom_engine::Engine;
-use fathom_record::{Control, Event, Execute, Happening, Run, Steer, Totals, Why};
+use fathom_record::{Control, Event, Execute, Happening, Run, Steer, Totals};
 use fathom_spec::Verb;
 use std::io::Write;
 
@@ -177,12 +178,7 @@ impl Control for Making<'_> {
         }
     }
 
-    fn slot(&mut self, _now_ns: u64, totals: &[Totals]) -> Steer {
-        let failed = totals.iter().flat_map(|t| t.counts).any(|counts| counts.errors > 0);
-        match (self.interrupt.raised(), failed) {
-            (true, _) => Steer::Stop(Vec::new(), Why::Signal),
-            (false, true) => Steer::Stop(Vec::new(), Why::Fault),
-            (false, false) => Steer::Continue,
-        }
+    fn slot(&mut self, now_ns: u64, totals: &[Totals]) -> Steer {
+        Until(self.interrupt).slot(now_ns, totals)
     }
 }

@@ -4,7 +4,7 @@ use crate::place::{Place, Said};
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Child, ChildStdin, Command, Stdio};
 use std::time::Duration;
 
 /// One command line each, as a shell reads it.
@@ -181,17 +181,24 @@ fn dd(place: &Place, words: &str) -> Command {
     command
 }
 
-#[test]
-fn sigusr1_tells_what_was_copied_so_far_and_the_copy_goes_on() {
-    let place = Place::new();
-    let told = place.path().join("told");
-    let mut command = dd(&place, "of=out bs=512");
-    command.stdin(Stdio::piped()).stderr(std::fs::File::create(&told).expect("a place can be written"));
+/// A copy that has written `hello`, and waits for more.
+fn waiting_for_more(place: &Place, stderr: impl Into<Stdio>) -> (Child, ChildStdin) {
+    let mut command = dd(place, "of=out bs=512");
+    command.stdin(Stdio::piped()).stderr(stderr);
     let mut child = command.spawn().expect("it starts");
     let mut stdin = child.stdin.take().expect("it is piped");
     stdin.write_all(b"hello").expect("it reads");
     let written = || std::fs::read(place.path().join("out")).is_ok_and(|bytes| bytes.len() == 5);
     crate::place::wait_until("the first block", Duration::from_secs(20), written);
+    (child, stdin)
+}
+
+#[test]
+fn sigusr1_tells_what_was_copied_so_far_and_the_copy_goes_on() {
+    let place = Place::new();
+    let told = place.path().join("told");
+    let stderr = std::fs::File::create(&told).expect("a place can be written");
+    let (child, mut stdin) = waiting_for_more(&place, stderr);
     let sent = Command::new("kill").args(["-s", "USR1", &child.id().to_string()]).status();
     assert!(sent.expect("kill is there").success());
     let err = || std::fs::read_to_string(&told).unwrap_or_default();
@@ -233,13 +240,7 @@ fn an_interrupt_tells_what_was_copied_and_ends_the_program_by_the_signal() {
 fn an_interrupt_ends_a_copy_that_waits_for_its_input() {
     use std::os::unix::process::ExitStatusExt;
     let place = Place::new();
-    let mut command = dd(&place, "of=out bs=512");
-    command.stdin(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = command.spawn().expect("it starts");
-    let mut stdin = child.stdin.take().expect("it is piped");
-    stdin.write_all(b"hello").expect("it reads");
-    let written = || std::fs::read(place.path().join("out")).is_ok_and(|bytes| bytes.len() == 5);
-    crate::place::wait_until("the first block", Duration::from_secs(20), written);
+    let (child, stdin) = waiting_for_more(&place, Stdio::piped());
     let sent = Command::new("kill").args(["-s", "INT", &child.id().to_string()]).status();
     assert!(sent.expect("kill is there").success());
     let output = child.wait_with_output().expect("it ends");

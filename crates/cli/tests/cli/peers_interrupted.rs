@@ -42,25 +42,18 @@ fn an_interrupted_bonnie_cleans_up_says_so_and_ends_with_its_status() {
     let said = child.signal("INT").ends(1);
     assert!(said.err.ends_with("Cleaning up test directory after error.\n"), "{}", said.err);
     assert!(!folder.exists());
-    let kept = place.say(&["show", "last", "--json"]).ends(0).json();
-    assert_eq!(kept["ending"], "interrupted");
+    is_kept_as_interrupted(&place);
 }
 
 #[test]
 fn an_interrupted_sysbench_ends_with_130_and_is_kept_as_interrupted() {
     let _alone = alone();
     let place = Place::new();
-    let shape = ["sysbench", "fileio", "--file-num=1", "--file-total-size=4M"];
-    place.say(&[&shape[..], &["prepare"]].concat()).ends(0);
-    let printed = place.path().join("printed");
-    let words = [&shape[..], &["--file-test-mode=rndrd", "--time=60", "run"]].concat();
-    let child = Started::into_file(place.fathom(&words), &printed);
-    wait_until("the load", Duration::from_secs(20), || {
-        std::fs::read_to_string(&printed).is_ok_and(|text| text.contains("Threads started!"))
-    });
-    child.signal("INT").ends(130);
-    let kept = place.say(&["show", "last", "--json"]).ends(0).json();
-    assert_eq!(kept["ending"], "interrupted");
+    place.say(&["sysbench", "fileio", "--file-num=1", "--file-total-size=4M", "prepare"]).ends(0);
+    let words = "sysbench fileio --file-num=1 --file-total-size=4M --file-test-mode=rndrd --time=60 run";
+    let (out, status) = interrupted_after(&place, words, "Threads started!");
+    assert_eq!(status, Some(130), "{out}");
+    is_kept_as_interrupted(&place);
 }
 
 #[test]
