@@ -6,7 +6,7 @@ docs/benchmarks.md. Asserts no time.
 
 Nine pairs of 2 s each unless told otherwise; files of 64 MiB in DIRECTORY, removed at the end. A ratio above 1 means that
 fathom did more; its interval is that of Student's t over the logarithms of the pairs' ratios. Which of a pair runs first
-alternates. ROW: jobs, zram, poisson, stall, memory, parse.
+alternates. ROW: jobs, zram, bare, poisson, stall, memory, parse, or jobs:WORDS, zram:WORDS for those whose name holds WORDS.
 """
 
 import json
@@ -26,8 +26,8 @@ from rig import lab
 
 # What many people run: name, the lines of the job, whether the number of I/Os is fixed.
 JOBS = [
-    ("sequential read, psync, cached", "rw=read\nbs=64k\nloops=16", True),
-    ("random read, psync, cached", "rw=randread\nbs=4k\nloops=8", True),
+    ("sequential read, psync, cached", "rw=read\nbs=64k\nloops=200", True),
+    ("random read, psync, cached", "rw=randread\nbs=4k\nloops=60", True),
     ("random read, psync, direct, 4 jobs", "rw=randread\nbs=4k\ndirect=1\nnumjobs=4\ngroup_reporting", False),
     ("random read, libaio 32, direct", "rw=randread\nbs=4k\ndirect=1\nioengine=libaio\niodepth=32", False),
     ("random read, io_uring 32, cached", "rw=randread\nbs=4k\nioengine=io_uring\niodepth=32\nnorandommap", False),
@@ -35,7 +35,7 @@ JOBS = [
     ("mixed 70/30, io_uring 16, direct", "rw=randrw\nrwmixread=70\nbs=8k\ndirect=1\nioengine=io_uring\niodepth=16", False),
     ("zipf read, psync, 16 jobs, cached", "rw=randread\nbs=4k\nrandom_distribution=zipf:1.1\nnumjobs=16\ngroup_reporting", False),
     ("read at 2000 IOPS, libaio, direct", "rw=randread\nbs=4k\ndirect=1\nioengine=libaio\niodepth=8\nrate_iops=2000", False),
-    ("write and verify, crc32c, cached", "rw=randwrite\nbs=4k\nverify=crc32c", True),
+    ("write and verify, crc32c, cached", "rw=randwrite\nbs=4k\nverify=crc32c\nloops=30", True),
 ]
 
 
@@ -87,15 +87,16 @@ class Bench:
         ours, theirs = (statistics.median(pair[i] for pair in pairs) for i in (0, 1))
         print(f"| {name} | {ours:,.0f} | {theirs:,.0f} | {ratio:.2f} ({low:.2f} to {high:.2f}) | {same} |")
 
-    def jobs(self):
+    def jobs(self, words=""):
         print("\n### Ten common job files\n")
         print(f"{self.pairs} pairs in turns, {self.seconds} s each where the job is not bound by its bytes, one ext4 file of 64 MiB.\n")
         print("| job | fathom IOPS | fio IOPS | ratio, 95 % interval | same counts |\n|---|---:|---:|---|---|")
         self.run("fio", ["--name=x", "--filename=data", "--size=64m", "--rw=write", "--bs=1m", "--end_fsync=1"])
         for name, lines, fixed in JOBS:
-            self.job(name, lines, fixed)
+            if words in name:
+                self.job(name, lines, fixed)
 
-    def zram(self):
+    def zram(self, words=""):
         """The same jobs on memory that is a block device, all of them past the page cache."""
         made = lab("zram", "create", "--size", "256M")
         device = made["device"]
@@ -106,8 +107,37 @@ class Bench:
             print("| job | fathom IOPS | fio IOPS | ratio, 95 % interval | same counts |\n|---|---:|---:|---|---|")
             self.run("fio", ["--name=x", f"--filename={device}", "--size=64m", "--rw=write", "--bs=1m", "--direct=1"])
             for name, lines, fixed in JOBS:
+                if words not in name:
+                    continue
                 direct = lines if "direct=1" in lines else lines + "\ndirect=1"
                 self.job(name.replace(", cached", "").replace(", direct", ""), direct, fixed, device)
+        finally:
+            lab("remove", made["name"])
+
+    def bare(self):
+        """What a loop that does nothing but read reaches: the most that psync allows any program."""
+        program = os.path.join(os.path.dirname(self.programs["fathom"][0]), "examples", "bare_reads")
+        if not os.path.exists(program):
+            sys.exit(f"error: there is no {program}\nhint: cargo build --release -p fathom-engine --example bare_reads")
+        made = lab("zram", "create", "--size", "256M")
+        try:
+            print("\n### The bound of psync: a loop of nothing but `pread`\n")
+            print("`bare_reads` (an example of `crates/engine`) reads random blocks of 4 KiB one after the other, and neither counts nor")
+            print(f"times them. {self.pairs} rounds of all three in turns, {self.seconds} s each, medians.\n")
+            print("| reads | the loop | fathom | of the loop | fio | of the loop |\n|---|---:|---:|---:|---:|---:|")
+            for name, target, direct in (("cached file", "data", 0), ("zram, direct", made["device"], 1)):
+                flags = [f"--filename={target}", "--size=64m", f"--direct={direct}"]
+                self.run("fio", ["--name=x", *flags, "--rw=write", "--bs=1m"])
+                words = ["--name=x", *flags, "--rw=randread", "--bs=4k", "--invalidate=0", "--norandommap", "--time_based",
+                         f"--runtime={self.seconds}"]
+                rates = {"loop": [], "fathom": [], "fio": []}
+                loop = [program, "4096", str(64 << 20), str(self.seconds), str(direct), target]
+                for _ in range(self.pairs):
+                    rates["loop"].append(float(subprocess.run(loop, cwd=self.folder, check=True, capture_output=True).stdout))
+                    for ours in ("fathom", "fio"):
+                        rates[ours].append(self.run(ours, words)["jobs"][0]["read"]["iops"])
+                bound, ours, theirs = (statistics.median(rates[key]) for key in ("loop", "fathom", "fio"))
+                print(f"| {name} | {bound:,.0f} | {ours:,.0f} | {ours / bound:.2f} | {theirs:,.0f} | {theirs / bound:.2f} |")
         finally:
             lab("remove", made["name"])
 
@@ -155,23 +185,23 @@ class Bench:
         print("\n### Peak resident memory, 64 psync jobs\n")
         words = ["--name=m", "--filename=data", "--size=64m", "--rw=randread", "--bs=4k", "--numjobs=64", "--thread",
                  "--time_based", "--runtime=2", "--group_reporting", "--output-format=json"]
-        peak = {}
+        peak, own = {}, {}
         for program in ("fathom", "fio"):
             child = self.start(program, words)
-            seen = 0
             while child.poll() is None:
                 try:
-                    status = open(f"/proc/{child.pid}/status").read()
+                    status = dict(re.findall(r"(VmHWM|RssFile):\s+(\d+)", open(f"/proc/{child.pid}/status").read()))
                 except OSError:
                     break
-                found = re.search(r"VmHWM:\s+(\d+)", status)
-                seen = max(seen, int(found.group(1)) if found else 0)
-                time.sleep(0.1)
+                if len(status) == 2:
+                    peak[program] = int(status["VmHWM"]) / 1024
+                    own[program] = peak[program] - int(status["RssFile"]) / 1024
+                time.sleep(0.01)
             self.ended(child, program, words)
-            peak[program] = seen / 1024
-        ratio = peak["fathom"] / peak["fio"]
-        print("| fathom MiB | fio --thread MiB | ratio |\n|---:|---:|---:|")
-        print(f"| {peak['fathom']:.1f} | {peak['fio']:.1f} | {ratio:.2f} |")
+        print("Of its own: what is not mapped from files (the program's text and its libraries', of which there is one copy in memory).\n")
+        print("| | fathom MiB | fio --thread MiB | ratio |\n|---|---:|---:|---:|")
+        for name, seen in (("all (VmHWM)", peak), ("of its own (VmHWM less RssFile)", own)):
+            print(f"| {name} | {seen['fathom']:.1f} | {seen['fio']:.1f} | {seen['fathom'] / seen['fio']:.2f} |")
 
     def parse(self):
         print("\n### A job file of 5,000 sections, read and checked (`--parse-only`)\n")
@@ -208,7 +238,7 @@ def main():
     fathom, directory = os.path.abspath(sys.argv[1]), sys.argv[2]
     pairs = int(sys.argv[3]) if len(sys.argv) > 3 else 9
     seconds = int(sys.argv[4]) if len(sys.argv) > 4 else 2
-    rows = sys.argv[5:] or ["jobs", "zram", "poisson", "stall", "memory", "parse"]
+    rows = sys.argv[5:] or ["jobs", "zram", "bare", "poisson", "stall", "memory", "parse"]
     if shutil.which("fio") is None:
         sys.exit("error: fio is not installed\nhint: scripts/setup installs what is needed")
     with tempfile.TemporaryDirectory(dir=directory, prefix="fathom-bench-") as place:
@@ -221,7 +251,8 @@ def main():
         if os.environ.get("BENCH_NOTE"):
             print(f"\n{os.environ['BENCH_NOTE']}")
         for row in rows:
-            getattr(bench, row)()
+            name, _, words = row.partition(":")
+            getattr(bench, name)(*([words] if words else []))
             sys.stdout.flush()
 
 

@@ -167,9 +167,15 @@ fn dt_and_iozone_leave_nothing_on_a_disk_that_is_full() {
     assert_eq!(left, ["lost+found"]);
 }
 
-/// Runs bonnie++, which asks for a line before each of its tests, and cuts the disk before it reads its file. The real one
-/// may be broken off: after a read that failed it tries again for ever.
-fn reads_behind_a_cut(cut: &Cut, program: &str, words: &[&str], break_off: bool) -> Said {
+/// Runs bonnie++, which asks for a line before each of its tests, and does harm to what lies under it when these tests have
+/// ended. The real one may be broken off: after a read that failed it tries again for ever.
+fn harmed_after(
+    tests: &[&str],
+    harm: fn(&Cut),
+    cut: &Cut,
+    (program, words): (&str, &[&str]),
+    break_off: bool,
+) -> Said {
     let (out, err) = (cut.place.path().join("out"), cut.place.path().join("err"));
     let mut command = Command::new(program);
     command.args(words);
@@ -179,19 +185,51 @@ fn reads_behind_a_cut(cut: &Cut, program: &str, words: &[&str], break_off: bool)
     let mut child = command.stdout(into(&out)).stderr(into(&err)).spawn().expect("it starts");
     let mut stdin = child.stdin.take().expect("it is piped");
     let text = |path: &Path| std::fs::read_to_string(path).unwrap_or_default();
-    for done in ["Writing intelligently...done\n", "Rewriting...done\n"] {
+    for done in tests {
         stdin.write_all(b"\n").expect("it reads");
         wait_until(done, Duration::from_secs(60), || text(&err).ends_with(done));
     }
-    cut.forget();
-    cut.cut();
+    harm(cut);
     drop(stdin);
     if break_off {
         wait_until("an error", Duration::from_secs(60), || text(&err).ends_with("Input/output error\n"));
         child.kill().expect("it runs");
     }
+    wait_until("its end", Duration::from_secs(60), || child.try_wait().expect("it is a child").is_some());
     let status = child.wait().expect("it ends").code();
     Said { status, out: text(&out), err: text(&err) }
+}
+
+const WRITTEN: &str = "Writing intelligently...done\n";
+const REWRITTEN: &str = "Rewriting...done\n";
+
+#[test]
+fn bonnie_tells_of_a_file_that_was_cut_short_behind_its_back_as_the_real_one_does() {
+    let _alone = alone();
+    let words = ["-u", "root", "-s", "40:64k", "-r", "16", "-n", "0", "-f", "-yp", "-m", "host"];
+    let own = [&["bonnie++"][..], &words].concat();
+    let shorten = |cut: &Cut| {
+        for path in cut.files_of_bonnie() {
+            let file = std::fs::OpenOptions::new().write(true).open(path).expect("it is there");
+            file.set_len(1 << 20).expect("it can be cut short");
+        }
+    };
+    let Some(cut) = Cut::new("bonnieshort") else { return };
+    for (tests, says) in [
+        (&[WRITTEN][..], "Rewriting...Can't read a full block, only got 0 bytes.\n"),
+        (
+            &[WRITTEN, REWRITTEN],
+            "Reading intelligently...Can't read a full block, only got 0 bytes.\n\
+             Bonnie: drastic I/O error (read(2)): No such file or directory\n",
+        ),
+    ] {
+        let ours = harmed_after(tests, shorten, &cut, (env!("CARGO_BIN_EXE_fathom"), &own), false).ends(1);
+        assert!(ours.err.ends_with(says), "{}", ours.err);
+        assert!(!cut.holds_a_file_of_bonnie());
+        if is_there("bonnie++", "on a file that was cut short") {
+            assert_eq!(ours.err, harmed_after(tests, shorten, &cut, ("bonnie++", &words), false).ends(1).err);
+        }
+    }
 }
 
 #[test]
@@ -200,7 +238,12 @@ fn bonnie_tells_of_a_read_that_failed_in_its_words_and_ends() {
     let words = ["-u", "root", "-s", "40:64k", "-r", "16", "-n", "0", "-f", "-yp", "-m", "host"];
     let Some(cut) = Cut::new("bonnieeio") else { return };
     let own = [&["bonnie++"][..], &words].concat();
-    let ours = reads_behind_a_cut(&cut, env!("CARGO_BIN_EXE_fathom"), &own, false).ends(1);
+    let broken = |cut: &Cut| {
+        cut.forget();
+        cut.cut();
+    };
+    let after = [WRITTEN, REWRITTEN];
+    let ours = harmed_after(&after, broken, &cut, (env!("CARGO_BIN_EXE_fathom"), &own), false).ends(1);
     let says = "Reading intelligently...Bonnie: drastic I/O error (re-write read): Input/output error\n";
     assert!(ours.err.ends_with(says), "{}", ours.err);
     assert!(!cut.holds_a_file_of_bonnie());
@@ -209,7 +252,7 @@ fn bonnie_tells_of_a_read_that_failed_in_its_words_and_ends() {
         return;
     }
     let Some(cut) = Cut::new("bonnieeiotheirs") else { return };
-    let theirs = reads_behind_a_cut(&cut, "bonnie++", &words, true);
+    let theirs = harmed_after(&after, broken, &cut, ("bonnie++", &words), true);
     assert_eq!(ours.err, theirs.err);
 }
 
