@@ -387,9 +387,10 @@ impl<'a, Q: Queue, const MANNERED: bool> Worker<'a, Q, MANNERED> {
         }
     }
 
-    /// Tells of what came back: the log, and whoever holds the worker to a latency.
+    /// Tells of what came back: the log, whoever holds the worker to a latency, and what is kept by priority.
     #[cold]
     fn tell(&mut self, now: u64) {
+        let counted = self.parts.recorder.counts_at(now);
         for Completion { tag, result } in &self.done {
             let (operation, submitted) = self.flight[*tag as usize];
             if let Some(log) = &mut self.log {
@@ -397,6 +398,11 @@ impl<'a, Q: Queue, const MANNERED: bool> Worker<'a, Q, MANNERED> {
             }
             if let Some(restraint) = &mut self.restraint {
                 restraint.completed(now, now.saturating_sub(submitted));
+            }
+            let word = self.parts.manners.priorities.as_ref().and_then(|words| words.get(*tag as usize));
+            if let Some(word) = word.filter(|_| counted && *result as u32 == operation.length) {
+                let service_ns = now.saturating_sub(submitted);
+                self.parts.recorder.at_priority(operation.verb, word.load(Relaxed), service_ns);
             }
         }
         self.slow(now);

@@ -257,7 +257,7 @@ impl UringQueue {
                 self.push_other(*tag, operation);
                 continue;
             };
-            let priority = special.priorities.as_mut().map_or(0, |priorities| priorities.draw(operation));
+            let priority = special.priorities.as_mut().map_or(0, |drawn| drawn.draw_for(*tag, operation));
             special.since += 1;
             let hands_over = special.hand_over_every > 0 && special.since >= special.hand_over_every;
             if hands_over {
