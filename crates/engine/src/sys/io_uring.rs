@@ -254,6 +254,10 @@ impl UringQueue {
             let (true, Some(special)) =
                 (matches!(operation.verb, Verb::Read | Verb::Write), &mut self.special)
             else {
+                // No rule is about it: told is that it has none.
+                if let Some(drawn) = self.special.as_mut().and_then(|special| special.priorities.as_mut()) {
+                    drawn.draw_for(*tag, operation);
+                }
                 self.push_other(*tag, operation);
                 continue;
             };
