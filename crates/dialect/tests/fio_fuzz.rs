@@ -196,7 +196,7 @@ fn understood(
         _ => None,
     };
     let sections = jobfile::parse("fuzz.fio", text, &around)?;
-    let assembled = assemble(Vec::new(), Vec::new(), vec![sections], &[])?;
+    let assembled = assemble(Parts { files: vec![sections], ..Parts::default() }, &[])?;
     let meant: Result<Vec<Job>, Trouble> = assembled.jobs.iter().map(meant).collect();
     let mut jobs = meant.map_err(|trouble| vec![trouble])?;
     recall(&mut jobs, recorded, &|_, _| Some("/dev/disk1".to_owned())).map_err(|trouble| vec![trouble])?;

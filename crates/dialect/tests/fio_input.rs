@@ -22,7 +22,7 @@ fn around() -> Surroundings<'static> {
 
 fn jobs(text: &str) -> Result<Vec<Job>, Vec<Trouble>> {
     let sections = fio::jobfile::parse("t.fio", text, &around())?;
-    let assembled = assemble(Vec::new(), Vec::new(), vec![sections], &[])?;
+    let assembled = assemble(Parts { files: vec![sections], ..Parts::default() }, &[])?;
     assembled.jobs.iter().map(|job| meant(job).map_err(|trouble| vec![trouble])).collect()
 }
 

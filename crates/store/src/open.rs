@@ -118,6 +118,8 @@ impl Store {
         }
         // In WAL mode this survives any death of the process; `finish` syncs against that of the machine.
         self.connection.pragma_update(None, "synchronous", "normal").map_err(|e| self.error(e))?;
+        // A record goes to the file as it is written: 256 KiB of it in memory are enough, and a measurement needs the rest.
+        self.connection.pragma_update(None, "cache_size", -256).map_err(|e| self.error(e))?;
         self.connection.pragma_update(None, "foreign_keys", true).map_err(|e| self.error(e))?;
         self.migrate()
     }

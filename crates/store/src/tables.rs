@@ -3,7 +3,7 @@
 use crate::files::{FileUse, Tally, files_of};
 use crate::read::State;
 use fathom_record::{LatencyFigures, ResultRecord};
-use rusqlite::{Connection, named_params, params};
+use rusqlite::{Connection, ToSql, named_params, params};
 use serde_json::{Value, json};
 
 /// Is there anything in a run that is worth keeping?
@@ -17,7 +17,7 @@ pub(crate) enum Measured {
 pub(crate) fn put(
     transaction: &Connection,
     record: &ResultRecord,
-    json: &str,
+    json: String,
     state: State,
     measured: Measured,
 ) -> rusqlite::Result<i64> {
@@ -41,7 +41,7 @@ pub(crate) fn disks_in(record: &ResultRecord) -> Option<i64> {
 fn put_result(
     transaction: &Connection,
     record: &ResultRecord,
-    json: &str,
+    json: String,
     state: State,
     measured: Measured,
 ) -> rusqlite::Result<i64> {
@@ -55,28 +55,35 @@ fn put_result(
          SELECT ?1, '', '', '', '', '', 'in progress', 0, '' WHERE NOT EXISTS (SELECT 1 FROM results WHERE id = ?1)",
         [&record.id],
     )?;
-    transaction.execute(
+    let mut update = transaction.prepare(
         "UPDATE results SET
              tool = :tool, version = :version, label = :label, command = :command, targets = :targets,
              started = :started, ended = :ended, state = :state, verdict = :verdict,
              num_physical_disks = coalesce(:disks, num_physical_disks), measured = :measured, record = :record
          WHERE id = :id",
-        named_params! {
-            ":id": record.id,
-            ":tool": record.tool,
-            ":version": record.version,
-            ":label": record.label,
-            ":command": Value::from(record.command.clone()).to_string(),
-            ":targets": Value::from(record.targets.clone()).to_string(),
-            ":started": record.started,
-            ":ended": ended,
-            ":state": state.name(),
-            ":verdict": verdict,
-            ":disks": disks_in(record),
-            ":measured": measured == Measured::Something,
-            ":record": json,
-        },
     )?;
+    let values: &[(&str, &dyn ToSql)] = named_params! {
+        ":id": record.id,
+        ":tool": record.tool,
+        ":version": record.version,
+        ":label": record.label,
+        ":command": Value::from(record.command.clone()).to_string(),
+        ":targets": Value::from(record.targets.clone()).to_string(),
+        ":started": record.started,
+        ":ended": ended,
+        ":state": state.name(),
+        ":verdict": verdict,
+        ":disks": disks_in(record),
+        ":measured": measured == Measured::Something,
+        ":record": json,
+    };
+    for (name, value) in values {
+        let column = update.parameter_index(name)?.expect("the statement above names it");
+        update.raw_bind_parameter(column, value)?;
+    }
+    // SQLite has its own copy now, and a record of many streams is megabytes.
+    drop(json);
+    update.raw_execute()?;
     transaction.query_row("SELECT number FROM results WHERE id = ?1", [&record.id], |row| row.get(0))
 }
 

@@ -108,7 +108,7 @@ impl Store {
         })?;
         let transaction = self.transaction()?;
         let done = (|| {
-            let number = tables::put(&transaction, record, &json, state, measured)?;
+            let number = tables::put(&transaction, record, json, state, measured)?;
             then(&transaction)?;
             transaction.commit()?;
             Ok(number)

@@ -60,13 +60,9 @@ pub fn read(words: &[String]) -> Result<Asked, String> {
         let _ = help::usage(&mut std::io::stdout().lock());
         return Ok(Asked::Answered(1));
     }
-    let assembled = fio::assemble(line.globals, line.sections, files, &line.general.sections);
-    let mut assembled = assembled.map_err(|troubles| told(&troubles))?;
-    fio::pattern::read_files(&mut assembled.jobs, &head_of).map_err(|trouble| trouble.render())?;
-    let mut jobs = Vec::with_capacity(assembled.jobs.len());
-    for typed in assembled.jobs {
-        jobs.push(fio::meant(&typed).map_err(|trouble| trouble.render())?);
-    }
+    let parts = fio::Parts { defaults: line.globals, command_line: line.sections, files };
+    let (mut jobs, globals) =
+        fio::understood(parts, &line.general.sections, &head_of).map_err(|troubles| told(&troubles))?;
     for job in &mut jobs {
         if let Some(folder) = &job.files.below {
             job.files.names.extend(super::ground::below(folder)?);
@@ -86,7 +82,7 @@ pub fn read(words: &[String]) -> Result<Asked, String> {
     }
     let pairs =
         |list: Vec<(&str, String)>| list.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
-    Ok(Asked::Jobs { general: Box::new(line.general), jobs, global: assembled.globals.map(pairs) })
+    Ok(Asked::Jobs { general: Box::new(line.general), jobs, global: globals.map(pairs) })
 }
 
 /// Recordings that were put together go into the files that were named for them.

@@ -2,7 +2,7 @@
 
 use super::jobfile::{Section, Setting, TROUBLES_MOST};
 use super::numbers::KbBase;
-use super::options::{OptionId, all, belongs, did_you_mean, find};
+use super::options::{OptionId, SLOTS, all, belongs, did_you_mean, find, slot};
 use super::place::{Place, Trouble};
 use super::values::{self, Value};
 use std::collections::BTreeMap;
@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 /// A set of options that answers "certainly not" at once, for nearly all that are not in it (Bloom 1970, one hash).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Said([u64; 4]);
+pub struct Said([u64; SLOTS / 64]);
 
 impl Said {
     /// The set of these options, by their names and their aliases.
@@ -32,13 +32,8 @@ impl Said {
     }
 
     fn place(name: &str) -> (usize, u64) {
-        // Three letters and the length: this is asked for a million names while a large file is read.
-        let letters = name.as_bytes();
-        let letter = |at: usize| u32::from(letters.get(at).copied().unwrap_or(0));
-        let last = letter(letters.len().wrapping_sub(1));
-        let sum = last + 31 * (letter(0) + 31 * (letter(letters.len() / 2) + 31 * letters.len() as u32));
-        let at = (sum.wrapping_mul(0x9E37_79B1) >> 24) as usize;
-        (at / 64, 1 << (at % 64))
+        let slot = slot(name);
+        (slot / 64, 1 << (slot % 64))
     }
 }
 
@@ -75,26 +70,47 @@ pub struct Typed {
 pub struct Assembled {
     /// In order.
     pub jobs: Vec<Typed>,
-    /// Canonical names and values of the defaults, in order, without bare flags; `None`: there were none.
-    pub globals: Option<Vec<(&'static str, String)>>,
+    /// What `[global]` said.
+    pub globals: Globals,
 }
 
+/// What jobs are put together from.
+#[derive(Debug, Default)]
+pub struct Parts {
+    /// Options of the command line that stand before any job.
+    pub defaults: Vec<Setting>,
+    /// Jobs of the command line.
+    pub command_line: Vec<Section>,
+    /// Those of the files, in order.
+    pub files: Vec<Vec<Section>>,
+}
+
+/// Canonical names and values of what `[global]` said, in order, without bare flags; `None`: there was none.
+pub type Globals = Option<Vec<(&'static str, String)>>;
+
 /// Puts jobs together: first those of the command line, then the files in order. `only`: the sections wanted, or
-/// none for all. Takes what was read rather than looking at it: a file of thousands of sections is not kept twice.
-pub fn assemble(
-    defaults: Vec<Setting>,
-    command_line: Vec<Section>,
-    files: Vec<Vec<Section>>,
+/// none for all.
+pub fn assemble(parts: Parts, only: &[String]) -> Result<Assembled, Vec<Trouble>> {
+    let mut jobs = Vec::new();
+    let globals = assemble_each(parts, only, &mut |job| jobs.push(job))?;
+    Ok(Assembled { jobs, globals })
+}
+
+/// The same, one job after the other. Takes what was read rather than looking at it: a file of thousands of sections is not
+/// kept twice.
+pub fn assemble_each(
+    parts: Parts,
     only: &[String],
-) -> Result<Assembled, Vec<Trouble>> {
-    let mut maker = Maker { done: Assembled::default(), troubles: Vec::new(), only };
+    job: &mut dyn FnMut(Typed),
+) -> Result<Globals, Vec<Trouble>> {
+    let mut maker = Maker { take: job, globals: None, troubles: Vec::new(), only };
     let mut first = Layer::default();
-    maker.defaults(&mut first, defaults);
-    maker.part(first.clone(), command_line, false);
-    for (number, file) in files.into_iter().enumerate() {
+    maker.defaults(&mut first, parts.defaults);
+    maker.part(first.clone(), parts.command_line, false);
+    for (number, file) in parts.files.into_iter().enumerate() {
         maker.part(first.clone(), file, number > 0);
     }
-    if maker.troubles.is_empty() { Ok(maker.done) } else { Err(maker.troubles) }
+    if maker.troubles.is_empty() { Ok(maker.globals) } else { Err(maker.troubles) }
 }
 
 /// Defaults so far.
@@ -105,7 +121,8 @@ struct Layer {
 }
 
 struct Maker<'a> {
-    done: Assembled,
+    take: &'a mut dyn FnMut(Typed),
+    globals: Globals,
     troubles: Vec<Trouble>,
     only: &'a [String],
 }
@@ -131,7 +148,7 @@ impl Maker<'_> {
             return;
         }
         let read = self.read(layer, settings, false);
-        let globals = self.done.globals.get_or_insert_default();
+        let globals = self.globals.get_or_insert_default();
         read.into_iter().for_each(|said| put(globals, said));
     }
 
@@ -142,7 +159,7 @@ impl Maker<'_> {
         self.read(&mut layer, settings, true).into_iter().for_each(|said| put(&mut own, said));
         let said = Said::of(layer.values.keys().copied());
         let Layer { values, base, .. } = layer;
-        self.done.jobs.push(Typed { name, at, values, said, own: own.into(), begins_file, base });
+        (self.take)(Typed { name, at, values, said, own: own.into(), begins_file, base });
     }
 
     /// Reads settings over a layer, and answers what was said, by canonical name.
@@ -242,7 +259,8 @@ pub(crate) mod tests {
 
     /// The jobs of a text.
     pub(crate) fn jobs(text: &str) -> Result<Assembled, Vec<Trouble>> {
-        assemble(Vec::new(), Vec::new(), vec![jobfile::parse("t.fio", text, &around())?], &[])
+        let files = vec![jobfile::parse("t.fio", text, &around())?];
+        assemble(Parts { files, ..Parts::default() }, &[])
     }
 
     fn integers(job: &Typed, name: &str) -> Option<[Option<i64>; 3]> {
@@ -296,7 +314,8 @@ pub(crate) mod tests {
     #[test]
     fn sections_can_be_chosen() {
         let sections = jobfile::parse("t", "[global]\nbs=2k\n[a]\n[b]\n[a]\n", &around()).unwrap();
-        let chosen = assemble(Vec::new(), Vec::new(), vec![sections], &["a".to_owned()]).unwrap();
+        let chosen =
+            assemble(Parts { files: vec![sections], ..Parts::default() }, &["a".to_owned()]).unwrap();
         assert_eq!(chosen.jobs.len(), 2);
     }
 
@@ -304,7 +323,8 @@ pub(crate) mod tests {
     fn each_file_after_the_first_waits_for_those_before() {
         let file = |text: &str| jobfile::parse("t", text, &around()).unwrap();
         let files = vec![file("[a]\n[b]\n"), file("[c]\n[d]\n")];
-        let done = assemble(Vec::new(), file("[x]\n"), files, &[]).unwrap();
+        let parts = Parts { command_line: file("[x]\n"), files, ..Parts::default() };
+        let done = assemble(parts, &[]).unwrap();
         let begins: Vec<bool> = done.jobs.iter().map(|job| job.begins_file).collect();
         assert_eq!(begins, [false, false, false, true, false]);
     }

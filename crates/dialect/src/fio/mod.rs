@@ -52,9 +52,10 @@ pub mod steady;
 pub mod streams;
 pub mod terms;
 pub mod territory;
+pub mod understood;
 pub mod values;
 
-pub use assemble::{Assembled, Typed, assemble};
+pub use assemble::{Assembled, Parts, Typed, assemble};
 pub use commandline::{CommandLine, Eta, Format, General, IdleProf};
 pub use conditions::{Node, settle_nodes};
 pub use job::Job;
@@ -65,3 +66,4 @@ pub use plan::{Member, Planned, plan};
 pub use replay::recall;
 pub use reported::reported;
 pub use territory::{Facts, FileFacts, FileNeed};
+pub use understood::understood;

@@ -80,6 +80,20 @@ pub type OptionId = usize;
 struct Table {
     options: Vec<FioOption>,
     by_name: HashMap<&'static str, Vec<OptionId>>,
+    /// The same names by their [`slot`]: a million are looked for while a large file is read.
+    by_slot: Vec<Vec<(&'static str, OptionId)>>,
+}
+
+/// How many slots names fall into.
+pub(crate) const SLOTS: usize = 256;
+
+/// The slot of a name, from three of its letters and its length.
+pub(crate) fn slot(name: &str) -> usize {
+    let letters = name.as_bytes();
+    let letter = |at: usize| u32::from(letters.get(at).copied().unwrap_or(0));
+    let last = letter(letters.len().wrapping_sub(1));
+    let sum = last + 31 * (letter(0) + 31 * (letter(letters.len() / 2) + 31 * letters.len() as u32));
+    (sum.wrapping_mul(0x9E37_79B1) >> 24) as usize
 }
 
 static TABLE: LazyLock<Table> = LazyLock::new(|| {
@@ -89,7 +103,9 @@ static TABLE: LazyLock<Table> = LazyLock::new(|| {
         by_name.entry(option.name).or_default().push(id);
         option.alias.iter().for_each(|alias| by_name.entry(alias).or_default().push(id));
     }
-    Table { options, by_name }
+    let mut by_slot = vec![Vec::new(); SLOTS];
+    by_name.iter().for_each(|(name, ids)| by_slot[slot(name)].push((*name, ids[0])));
+    Table { options, by_name, by_slot }
 });
 
 /// All options in the order of the listing.
@@ -99,7 +115,7 @@ pub fn all() -> &'static [FioOption] {
 
 /// The option of that name or alias. Engines' options are found whatever the engine: see [`belongs`].
 pub fn find(name: &str) -> Option<OptionId> {
-    TABLE.by_name.get(name).and_then(|ids| ids.first().copied())
+    TABLE.by_slot[slot(name)].iter().find(|(known, _)| *known == name).map(|(_, id)| *id)
 }
 
 /// Is the option everybody's, or one of this engine's?
@@ -270,6 +286,12 @@ mod tests {
             assert_eq!(find(alias).map(|id| all()[id].name), Some(name));
         }
         assert_eq!(find("blok"), None);
+    }
+
+    #[test]
+    fn names_are_spread_over_the_slots() {
+        let most = TABLE.by_slot.iter().map(Vec::len).max();
+        assert!(most <= Some(8), "{most:?}");
     }
 
     #[test]

@@ -12,26 +12,24 @@ use std::sync::Arc;
 const BYTES_MOST: usize = 512;
 
 /// The first bytes of a file: its name, and at most how many.
-pub type ReadHead<'a> = &'a dyn Fn(&str, usize) -> Result<Vec<u8>, String>;
+pub type ReadHead<'a> = &'a (dyn Fn(&str, usize) -> Result<Vec<u8>, String> + Sync);
 
-/// Puts the bytes of files in the place of their names in what jobs say of patterns.
-pub fn read_files(jobs: &mut [Typed], read: ReadHead) -> Result<(), Trouble> {
-    for job in jobs {
-        for name in ["buffer_pattern", "verify_pattern"] {
-            if !job.said.may_hold(name) {
-                continue;
-            }
-            let said = find(name).and_then(|id| Some((id, job.values.get(&id)?)));
-            let Some((id, given)) = said else { continue };
-            let Value::Text(text) = &given.value else { continue };
-            if !text.contains('\'') {
-                continue;
-            }
-            let text = with_files(text, read)
-                .map_err(|(what, hint)| Trouble::at(&given.at, format!("{name}: {what}"), hint))?;
-            let given = Given { value: Value::Text(text), at: given.at.clone() };
-            job.values.insert(id, Arc::new(given));
+/// Puts the bytes of files in the place of their names in what a job says of patterns.
+pub fn read_files(job: &mut Typed, read: ReadHead) -> Result<(), Trouble> {
+    for name in ["buffer_pattern", "verify_pattern"] {
+        if !job.said.may_hold(name) {
+            continue;
         }
+        let said = find(name).and_then(|id| Some((id, job.values.get(&id)?)));
+        let Some((id, given)) = said else { continue };
+        let Value::Text(text) = &given.value else { continue };
+        if !text.contains('\'') {
+            continue;
+        }
+        let text = with_files(text, read)
+            .map_err(|(what, hint)| Trouble::at(&given.at, format!("{name}: {what}"), hint))?;
+        let given = Given { value: Value::Text(text), at: given.at.clone() };
+        job.values.insert(id, Arc::new(given));
     }
     Ok(())
 }

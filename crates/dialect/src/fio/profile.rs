@@ -132,7 +132,7 @@ impl Profile {
 #[cfg(test)]
 mod tests {
     use super::super::jobfile::tests::around;
-    use super::super::{assemble, commandline, meant};
+    use super::super::{Parts, assemble, commandline, meant};
     use super::*;
 
     fn line(words: &str) -> Result<commandline::CommandLine, String> {
@@ -186,7 +186,8 @@ mod tests {
         );
         assert_eq!(told("--profile=tiobench --size=1g")[0].1[1], "size=1g");
         let line = line("--profile=tiobench --size=4").unwrap();
-        let done = assemble(line.globals, line.sections, vec![line.profile], &[]).unwrap();
+        let parts = Parts { defaults: line.globals, command_line: line.sections, files: vec![line.profile] };
+        let done = assemble(parts, &[]).unwrap();
         assert_eq!(done.jobs.len(), 4);
         done.jobs.iter().for_each(|job| drop(meant(job).unwrap()));
     }
