@@ -170,18 +170,19 @@ impl Session {
         let mut cold = ground::Cold::new(&self.jobs, planned);
         let sampler = fathom_drive::HostSampler { roots: engine.roots.clone(), disks: engine.disks.clone() };
         let mut warden = warden::Warden::new(&mut cold, &self.jobs, planned);
+        let balloon = idle::begin(self.general.idle_prof)?;
         let mut shown =
-            shown::Shown::new(&mut warden, &planned.plan, asked, *status_interval, sampler, &mut tell, line);
+            shown::Shown::new(&mut warden, &planned.plan, asked, *status_interval, sampler, &mut tell, line)
+                .with_idleness(balloon.as_ref());
         let silent = Progress::new(false);
         let length = longest(&planned.plan);
         let mut watch = Watch::new(&mut shown, &silent, interrupt, "fio".to_owned(), length);
-        let balloon = idle::begin(self.general.idle_prof)?;
         let mut outcome = engine.execute(&planned.plan, &mut watch);
+        shown.end();
+        drop(shown);
         if let (Some(balloon), Ok(run)) = (balloon, &mut outcome) {
             run.samples.extend(balloon.end().samples(run.length_ns));
         }
-        shown.end();
-        drop(shown);
         warden.told(reports);
         match failure {
             Some(error) => Err(error),

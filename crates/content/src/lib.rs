@@ -22,6 +22,8 @@ pub struct Filler {
     lanes: Lanes,
     /// Where the lanes stand at the start of a block that repeats.
     alike: Lanes,
+    /// A set of blocks that are drawn again and again, and how many the filler has written as its own.
+    set: (u64, u64),
     /// In whose name headers are written.
     writer: fio::Writer,
     /// What a block should hold, made again to compare.
@@ -86,6 +88,7 @@ impl Filler {
             content,
             Content::Zero
                 | Content::Random { .. }
+                | Content::OfSet { .. }
                 | Content::Pattern(_)
                 | Content::Placed { .. }
                 | Content::LogicalBlock
@@ -101,6 +104,7 @@ impl Filler {
             random,
             lanes,
             alike,
+            set: (seed, 0),
             writer: fio::Writer::default(),
             told: Vec::new(),
         })
@@ -113,7 +117,7 @@ impl Filler {
 
     /// Can what it writes be checked?
     pub fn checks(&self) -> bool {
-        !matches!(self.content, Content::Random { .. } | Content::Kept)
+        !matches!(self.content, Content::Random { .. } | Content::OfSet { .. } | Content::Kept)
     }
 
     /// Fills a block that stands at `offset`. `mark` is the source's own word for it: the number of the write.
@@ -131,6 +135,19 @@ impl Filler {
             Content::Random { compress_percent, dedupe_percent } => {
                 let (compress, dedupe) = (usize::from(*compress_percent), *dedupe_percent);
                 self.random_block(bytes, compress, dedupe);
+            }
+            Content::OfSet { compress_percent, dedupe_percent, blocks, seed, first, own } => {
+                let (compress_percent, seed) = (usize::from(*compress_percent), seed.unwrap_or(self.set.0));
+                let (dedupe, blocks, first, own) = (*dedupe_percent, *blocks, *first, *own);
+                let of_set = self.of_set(dedupe, blocks, first, own);
+                let random = compressible(bytes, compress_percent);
+                match of_set {
+                    Some(number) => {
+                        let word = seed ^ number.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+                        Lanes::new(&mut Xoshiro256Plus::seed_from_u64(word)).fill(random);
+                    }
+                    None => self.lanes.fill(random),
+                }
             }
             Content::DataTest(format) => dt::fill(format, bytes, offset),
             Content::Kept | Content::Alike => {}
@@ -187,7 +204,7 @@ impl Filler {
                 length: bytes.len() as u32,
                 note: wrong.to_string(),
             }),
-            Content::Random { .. } | Content::Kept | Content::Alike => None,
+            Content::Random { .. } | Content::OfSet { .. } | Content::Kept | Content::Alike => None,
             Content::DataTest(format) => dt::check(format, bytes, offset, &mut self.told),
             _ => {
                 let mut told = std::mem::take(&mut self.told);
@@ -226,14 +243,30 @@ impl Filler {
 
     fn random_block(&mut self, bytes: &mut [u8], compress_percent: usize, dedupe_percent: u8) {
         let alike = dedupe_percent > 0 && self.random.next_u64() % 100 < u64::from(dedupe_percent);
-        let incompressible = bytes.len() - bytes.len() * compress_percent.min(100) / 100;
-        let (random, zero) = bytes.split_at_mut(incompressible);
-        zero.fill(0);
+        let random = compressible(bytes, compress_percent);
         match alike {
             true => self.alike.clone().fill(random),
             false => self.lanes.fill(random),
         }
     }
+
+    /// Which block of its set comes next; none: one that there was not.
+    fn of_set(&mut self, dedupe_percent: u8, blocks: u64, first: u64, own: u64) -> Option<u64> {
+        if self.random.next_u64() % 100 < u64::from(dedupe_percent) && blocks > 0 {
+            return Some(((u128::from(self.random.next_u64()) * u128::from(blocks)) >> 64) as u64);
+        }
+        let written = &mut self.set.1;
+        *written += 1;
+        (*written <= own).then(|| first + *written - 1)
+    }
+}
+
+/// Zeros at the end of a block, as many as compress away; answers what is before them.
+fn compressible(bytes: &mut [u8], compress_percent: usize) -> &mut [u8] {
+    let incompressible = bytes.len() - bytes.len() * compress_percent.min(100) / 100;
+    let (random, zero) = bytes.split_at_mut(incompressible);
+    zero.fill(0);
+    random
 }
 
 /// A pattern with an offset at its places; what does not fit behind one is left out.
@@ -372,6 +405,38 @@ mod tests {
         blocks.sort_unstable();
         blocks.dedup();
         assert!((1340..=1460).contains(&blocks.len()), "{}", blocks.len());
+    }
+
+    #[test]
+    fn a_share_of_the_blocks_is_drawn_from_a_set_which_the_first_others_are() {
+        let of = |seed, first| Content::OfSet {
+            compress_percent: 50,
+            dedupe_percent: 80,
+            blocks: 50,
+            seed,
+            first,
+            own: 25,
+        };
+        let drawn = |content: &Content, worker: u64| {
+            let mut filler = Filler::new(content, worker).unwrap();
+            let mut blocks = vec![vec![0; 512]; 2000];
+            blocks.iter_mut().for_each(|block| filler.fill(block, 0, 0));
+            assert!(blocks.iter().all(|block| block[256..].iter().all(|byte| *byte == 0)));
+            let mut counts = std::collections::BTreeMap::new();
+            blocks.into_iter().for_each(|block| *counts.entry(block).or_insert(0) += 1);
+            counts
+        };
+        let (one, other) = (drawn(&of(Some(3), 0), 1), drawn(&of(Some(3), 25), 2));
+        let often = |counts: &std::collections::BTreeMap<Vec<u8>, u32>| -> Vec<Vec<u8>> {
+            counts.iter().filter(|(_, count)| **count > 1).map(|(block, _)| block.clone()).collect()
+        };
+        assert_eq!(often(&one).len(), 50);
+        assert_eq!(often(&one), often(&other), "who says the same number draws from the same set");
+        assert!((360..=460).contains(&one.len()), "{}: a fifth of the blocks is new", one.len());
+        assert!(
+            often(&drawn(&of(None, 0), 1)).iter().all(|block| !one.contains_key(block)),
+            "a set of its own"
+        );
     }
 
     #[test]

@@ -221,10 +221,40 @@ fn pace_depth_and_end() {
     assert_eq!(stream("startdelay=2").start.delay, seconds(2));
     let drawn = stream("startdelay=1-5").start.delay;
     assert!((seconds(1)..seconds(5)).contains(&drawn));
-    assert_eq!(
-        stream("gtod_reduce=1").keep,
-        Keep { submit: false, service: false, response: false, log: None }
-    );
+    assert_eq!(stream("gtod_reduce=1").keep, Keep::default());
+    let some = stream(&format!("{aio}cmdprio_percentage=10")).keep;
+    assert!(some.priorities && !stream("gtod_reduce=1").keep.priorities && !stream(aio).keep.priorities);
+}
+
+#[test]
+fn jobs_with_dedupe_global_draw_from_one_set_and_write_it_together() {
+    let set = "rw=write\nsize=1m\ndedupe_percentage=50\ndedupe_mode=working_set\n";
+    let text = format!("[global]\n{set}dedupe_global=1\n[a]\nnumjobs=2\n[b]\nbs=8k\n");
+    let sets: Vec<_> = planned(&text)
+        .plan
+        .streams
+        .iter()
+        .map(|stream| match &stream.work {
+            Work::Blocks(of) => match of.content {
+                Content::OfSet { blocks, seed, first, own, .. } => (blocks, seed.is_some(), first, own),
+                _ => panic!("{:?}", of.content),
+            },
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    assert_eq!(sets, [(30, true, 0, 12), (30, true, 12, 12), (30, true, 24, 6)]);
+    assert!(wrong(&format!("[a]\n{set}nrfiles=2\n")).contains("of one file, and there are 2"));
+}
+
+#[test]
+fn what_no_kernel_has_does_nothing_and_a_note_says_so() {
+    let text = "[a]\nrw=write\nsize=1m\nwrite_barrier=8\natomic=1\n";
+    let planned = planned(text);
+    let notes = planned.notes.join("\n");
+    assert!(notes.contains("a: write_barrier has no effect") && notes.contains("a: atomic=1 is direct=1"));
+    assert!(jobs(text).unwrap()[0].sync.direct);
+    assert!(wrong("[a]\nsize=1m\nunlink_each_loop=1\nloops=2\n").contains("stay open"));
+    assert!(jobs("[a]\nsize=1m\nunlink_each_loop=1\n").is_ok());
 }
 
 #[test]
@@ -233,6 +263,9 @@ fn data_syncs_and_verification() {
     assert_eq!(blocks("rw=write\nbuffer_pattern=0xdead").content, Content::Pattern(vec![0xde, 0xad]));
     let squeezed = Content::Random { compress_percent: 40, dedupe_percent: 10 };
     assert_eq!(blocks("rw=write\nbuffer_compress_percentage=40\ndedupe_percentage=10").content, squeezed);
+    let of_set =
+        Content::OfSet { compress_percent: 0, dedupe_percent: 10, blocks: 12, seed: None, first: 0, own: 12 };
+    assert_eq!(blocks("rw=write\ndedupe_percentage=10\ndedupe_mode=working_set").content, of_set);
     let rules = blocks("rw=write\nfsync=4\nfdatasync=8\nsync_file_range=wait_before,write:16").sync;
     let kinds: Vec<(u64, SyncKind)> = rules.iter().map(|rule| (rule.every, rule.kind)).collect();
     assert_eq!(kinds, [(4, SyncKind::Fsync), (8, SyncKind::Fdatasync), (16, SyncKind::Range)]);

@@ -133,6 +133,86 @@ fn a_normal_report_of_a_known_run_is_known_to_the_byte() {
     assert!(told == NORMAL, "{told}");
 }
 
+/// The same run, a quarter of its reads at a priority of their own and slower than the others.
+fn run_with_priorities() -> Run {
+    let mut run = run_of(1);
+    run.plan.streams[0].keep.priorities = true;
+    let at = |priority, ns, count| {
+        let mut service = Box::new(Latency::default());
+        (0..count).for_each(|_| service.add(ns));
+        AtPriority { verb: Verb::Read, priority, service }
+    };
+    run.intervals[0].priorities = vec![at(0, 95_000, 30), at(2 << 13 | 7, 115_000, 10), at(3 << 13, 1, 0)];
+    run
+}
+
+#[test]
+fn priorities_are_told_apart_where_two_occurred_in_a_direction() {
+    let run = run_with_priorities();
+    let told = text(&run, &[job(0)], &[], Format::Normal);
+    let lines: Vec<&str> =
+        told.lines().filter(|line| line.contains("prio") || line.contains("lat (")).collect();
+    assert_eq!(
+        lines,
+        [
+            "    slat (nsec): min=0, max=0, avg= 0.00, stdev= 0.00",
+            "    clat (nsec): min=100000, max=100000, avg=100000.00, stdev= 0.00",
+            "     lat (nsec): min=100000, max=100000, avg=100000.00, stdev= 0.00",
+            "    clat prio 0/0 (nsec): min=95000, max=95000, avg=95000.00, stdev= 0.00",
+            "    clat prio 2/7 (nsec): min=115000, max=115000, avg=115000.00, stdev= 0.00",
+            "    clat prio 0/0 (75.00% of IOs) percentiles (nsec):",
+            "    clat prio 2/7 (25.00% of IOs) percentiles (usec):",
+            "    slat (nsec): min=0, max=0, avg= 0.00, stdev= 0.00",
+            "    clat (nsec): min=3000.0k, max=3000.0k, avg=3000000.00, stdev= 0.00",
+            "     lat (nsec): min=3000.0k, max=3000.0k, avg=3000000.00, stdev= 0.00",
+            "  lat (usec)   : 250=66.67%",
+            "  lat (msec)   : 4=33.33%",
+        ]
+    );
+    let rest: Vec<&str> = told.lines().filter(|line| !line.contains("prio")).collect();
+    assert_eq!(rest.iter().filter(|line| line.starts_with("     |")).count(), 5 * 5, "a table for each");
+    let mut quiet = job(0);
+    quiet.disabled.clat = true;
+    assert!(!text(&run, &[quiet], &[], Format::Normal).contains("prio"), "what is not measured is not told");
+}
+
+#[test]
+fn the_document_has_an_entry_for_each_priority_before_the_rates() {
+    let run = run_with_priorities();
+    let prios = |job: ReportJob, of: &str| {
+        let document: serde_json::Value =
+            serde_json::from_str(&text(&run, &[job], &[], Format::Json)).unwrap();
+        document["jobs"][0][of]["prios"].clone()
+    };
+    let told = prios(ReportJob { priority: (2, 5), ..job(0) }, "read");
+    let words: Vec<_> =
+        told.as_array().unwrap().iter().map(|at| (at["prioclass"].clone(), at["prio"].clone())).collect();
+    assert_eq!(words, [(2.into(), 5.into()), (2.into(), 7.into())]);
+    assert_eq!(told[0]["clat_ns"]["N"], 30);
+    assert_eq!(told[1]["clat_ns"]["percentile"]["50.000000"], 115_200);
+    assert!(prios(job(0), "write").is_null(), "one priority is none");
+    assert!(prios(ReportJob { priority: (2, 7), ..job(0) }, "read").is_null(), "both are the same");
+    let mut lat = job(0);
+    lat.with_percentiles.lat = true;
+    assert_eq!(prios(lat, "read")[1]["lat_ns"]["N"], 10);
+    let mixed = ReportJob { unified: fathom_dialect::fio::report::Unified::Mixed, ..job(0) };
+    assert_eq!(prios(mixed, "mixed")[0]["clat_ns"]["N"], 50, "writes have the job's");
+}
+
+#[test]
+fn jobs_of_a_group_that_differ_in_priority_are_told_apart() {
+    let run = run_of(2);
+    let mut jobs = [job(0), ReportJob { priority: (2, 6), ..job(1) }];
+    assert!(!text(&run, &jobs, &[], Format::Normal).contains("prio"));
+    jobs.iter_mut().for_each(|job| job.group_reporting = true);
+    let told = text(&run, &jobs, &[], Format::Normal);
+    let lines = told.lines().filter(|line| line.contains("(50.00% of IOs)"));
+    assert_eq!(
+        lines.map(|line| &line[4..17]).collect::<Vec<_>>(),
+        ["clat prio 0/0", "clat prio 2/6"].repeat(2)
+    );
+}
+
 #[test]
 fn a_group_is_the_sum_of_its_jobs() {
     let run = run_of(2);

@@ -331,7 +331,9 @@ impl<'p, 'j> Conductor<'p, 'j> {
             stand.published.push(published.clone());
             let (empty, empties) = sync_channel(2);
             let frame0 = frame(self.plan, stream, 0);
-            let spare = || Box::new(empty_interval(job.stream, job.worker, &job.verbs, stream.keep, &frame0));
+            let priorities = stream.kept_priorities();
+            let empty_one = || empty_interval(job.stream, job.worker, &job.verbs, stream.keep, &frame0);
+            let spare = || Box::new(empty_one().apart(&priorities));
             let _ = empty.try_send(spare());
             let first = *spare();
             stand.empties.push(empty);

@@ -9,7 +9,7 @@ use crate::{Clock, pin, sys};
 use fathom_record::Sample;
 use rustix::time::{ClockId, clock_gettime};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::sync::mpsc;
 use std::thread::JoinHandle;
 
@@ -101,9 +101,28 @@ impl Idleness {
     }
 }
 
+/// A thread and its processor.
+struct Filling {
+    cpu: usize,
+    unit_ns: f64,
+    units: Arc<Counted>,
+    thread: JoinHandle<()>,
+}
+
+impl Filling {
+    fn left(&self) -> Leftover {
+        Leftover { cpu: self.cpu, units: self.units.0.load(Ordering::Relaxed), unit_ns: self.unit_ns }
+    }
+}
+
+/// Units that a thread has done, in a line of the cache of its own.
+#[derive(Default)]
+#[repr(align(128))]
+struct Counted(AtomicU64);
+
 /// One thread on each processor, which fills what is left of it between [`Balloon::fill`] and [`Balloon::end`].
 pub struct Balloon {
-    threads: Vec<(usize, f64, JoinHandle<u64>)>,
+    threads: Vec<Filling>,
     phase: Arc<AtomicU8>,
     clock: Clock,
     began_ns: u64,
@@ -124,18 +143,19 @@ impl Balloon {
         let mut told = Vec::new();
         for &cpu in cpus {
             let (tell, hear) = mpsc::channel();
-            let phase = phase.clone();
+            let (phase, units) = (phase.clone(), Arc::<Counted>::default());
+            let counted = units.clone();
             let thread = std::thread::Builder::new()
                 .name(format!("idle-{cpu}"))
-                .spawn(move || one(cpu, &tell, &phase))?;
-            balloon.threads.push((cpu, 0.0, thread));
+                .spawn(move || one(cpu, &tell, &phase, &counted.0))?;
+            balloon.threads.push(Filling { cpu, unit_ns: 0.0, units, thread });
             told.push(hear);
         }
         let mut all = Vec::new();
-        for ((_, unit_ns, _), hear) in balloon.threads.iter_mut().zip(told) {
+        for (filling, hear) in balloon.threads.iter_mut().zip(told) {
             let seen =
                 hear.recv().map_err(|_| std::io::Error::other("a thread of the idle class ended"))??;
-            *unit_ns = UnitWork::of(&seen).mean_ns;
+            filling.unit_ns = UnitWork::of(&seen).mean_ns;
             all.extend(seen);
         }
         balloon.unit = UnitWork::of(&all);
@@ -157,17 +177,23 @@ impl Balloon {
     pub fn end(mut self) -> Idleness {
         self.turn(OVER);
         let elapsed_ns = self.clock.now() - self.began_ns;
-        let threads = std::mem::take(&mut self.threads).into_iter();
-        let left = |(cpu, unit_ns, thread): (usize, f64, JoinHandle<u64>)| {
-            let units = thread.join().unwrap_or(0);
-            Leftover { cpu, units, unit_ns }
-        };
-        Idleness { each: threads.map(left).collect(), elapsed_ns, unit: self.unit }
+        let each = self.threads.iter().map(Filling::left).collect();
+        for filling in std::mem::take(&mut self.threads) {
+            // It has no way to fail, and what it counted is known.
+            let _ = filling.thread.join();
+        }
+        Idleness { each, elapsed_ns, unit: self.unit }
+    }
+
+    /// What was left until now; it goes on.
+    pub fn so_far(&self) -> Idleness {
+        let elapsed_ns = self.clock.now() - self.began_ns;
+        Idleness { each: self.threads.iter().map(Filling::left).collect(), elapsed_ns, unit: self.unit }
     }
 
     fn turn(&self, phase: u8) {
         self.phase.store(phase, Ordering::Relaxed);
-        self.threads.iter().for_each(|(_, _, thread)| thread.thread().unpark());
+        self.threads.iter().for_each(|filling| filling.thread.thread().unpark());
     }
 }
 
@@ -177,8 +203,8 @@ impl Drop for Balloon {
     }
 }
 
-/// The thread of one processor: times units, becomes idle, fills. Answers how many units it did.
-fn one(cpu: usize, tell: &mpsc::Sender<std::io::Result<Vec<f64>>>, phase: &AtomicU8) -> u64 {
+/// The thread of one processor: times units, becomes idle, fills, and tells how many units it did.
+fn one(cpu: usize, tell: &mpsc::Sender<std::io::Result<Vec<f64>>>, phase: &AtomicU8, told: &AtomicU64) {
     pin(&[cpu]);
     let mut page = vec![0u8; PAGE];
     let seen = (0..STRETCHES).map(|_| stretch(&mut page)).collect();
@@ -190,8 +216,9 @@ fn one(cpu: usize, tell: &mpsc::Sender<std::io::Result<Vec<f64>>>, phase: &Atomi
             FILLING => {
                 touch(&mut page, units);
                 units += 1;
+                told.store(units, Ordering::Relaxed);
             }
-            _ => return units,
+            _ => return,
         }
     }
 }
@@ -264,7 +291,9 @@ mod tests {
         balloon.fill();
         // However busy the machine is, an idle thread gets a little of it at last.
         std::thread::sleep(std::time::Duration::from_millis(30));
+        let before = balloon.so_far();
         let idleness = balloon.end();
+        assert!(before.each[0].units <= idleness.each[0].units && before.elapsed_ns <= idleness.elapsed_ns);
         assert_eq!(idleness.each.len(), 1);
         assert!(idleness.elapsed_ns >= 30_000_000);
         assert!((0.0..=1.0).contains(&idleness.each[0].share(idleness.elapsed_ns)));

@@ -18,6 +18,8 @@ pub struct LogEntry {
     pub submit_ns: u64,
     /// What it was.
     pub operation: Operation,
+    /// The kernel's word for its priority, where operations have their own; 0: the worker's.
+    pub priority: u16,
     /// Bytes moved, or the negated error number.
     pub result: i32,
     /// Which worker of the stream did it.
@@ -79,7 +81,7 @@ impl LogPen {
         operation: Operation,
         submitted_ns: u64,
         at_ns: u64,
-        result: i32,
+        (result, priority): (i32, u16),
     ) {
         let full = self.block.len() == self.block.capacity();
         let old = self.block.first().is_some_and(|first| at_ns.saturating_sub(first.at_ns) >= OLD_NS);
@@ -90,7 +92,7 @@ impl LogPen {
         }
         let worker = self.worker;
         let submit_ns = self.submits_ns.get(tag as usize).copied().unwrap_or(0);
-        self.block.push(LogEntry { at_ns, submitted_ns, submit_ns, operation, result, worker });
+        self.block.push(LogEntry { at_ns, submitted_ns, submit_ns, operation, priority, result, worker });
     }
 
     fn turn(&mut self, waits: bool) -> bool {
@@ -135,7 +137,7 @@ mod tests {
             Operation { offset: 0, due_ns: 0, mark: 0, length: 8, target: 0, verb: Verb::Read, cell: 0 };
         give.send(Vec::with_capacity(4)).unwrap();
         for at in 0..10 {
-            pen.note(0, operation, 0, at, 8);
+            pen.note(0, operation, 0, at, (8, 0));
         }
         drop(pen);
         let times: Vec<u64> = blocks.iter().flatten().map(|entry| entry.at_ns).collect();
@@ -153,9 +155,9 @@ mod tests {
         let operation =
             Operation { offset: 0, due_ns: 0, mark: 0, length: 8, target: 0, verb: Verb::Read, cell: 0 };
         give.send(Vec::with_capacity(2)).unwrap();
-        pen.note(0, operation, 0, 1, 8);
+        pen.note(0, operation, 0, 1, (8, 0));
         assert!(blocks.try_recv().is_err());
-        pen.note(0, operation, 0, 1 + OLD_NS, 8);
+        pen.note(0, operation, 0, 1 + OLD_NS, (8, 0));
         let block = blocks.try_recv().unwrap();
         assert_eq!(block[0].submit_ns, 7);
         give.send(block).unwrap();
@@ -167,7 +169,7 @@ mod tests {
             }
             seen
         });
-        (0..100).for_each(|at| pen.note(0, operation, 0, at, 8));
+        (0..100).for_each(|at| pen.note(0, operation, 0, at, (8, 0)));
         drop(pen);
         assert_eq!((writer.join().unwrap(), lost.load(Relaxed)), (101, 0));
     }

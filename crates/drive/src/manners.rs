@@ -6,7 +6,7 @@ use fathom_record::CELLS;
 use fathom_spec::{Failures, Nanos, Think};
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, Ordering::Relaxed};
 
 /// What a worker does besides the plain loop. The default is nothing.
 #[derive(Default)]
@@ -35,15 +35,20 @@ pub struct Manners {
     pub log: Option<LogPen>,
     /// Buffers beyond the depth, for what has come back and is being checked by others ([`crate::Checked::Later`]).
     pub spare: usize,
+    /// By tag: the priority of the last operation under it, told by the queue; service times are kept apart by it.
+    pub priorities: Option<Priorities>,
 }
+
+/// By tag: the kernel's word for the priority that an operation had; 0: the worker's own.
+pub type Priorities = Arc<[AtomicU16]>;
 
 impl Manners {
     /// Is there nothing that only a mannered worker does?
     pub fn is_plain(&self) -> bool {
         let Manners { think, low, hold, flow, timed_submits, last, log, .. } = self;
-        let Manners { latency_most_ns, reap_most, spare, fatal: _, failures: _, .. } = self;
+        let Manners { latency_most_ns, reap_most, spare, priorities, fatal: _, failures: _, .. } = self;
         let waits = think.is_some() || low.is_some() || hold.is_some() || flow.is_some();
-        let takes = latency_most_ns.is_some() || reap_most.is_some();
+        let takes = latency_most_ns.is_some() || reap_most.is_some() || priorities.is_some();
         !waits && !takes && !timed_submits && last.is_empty() && log.is_none() && *spare == 0
     }
 }

@@ -235,6 +235,13 @@ impl Recorder {
         }
     }
 
+    /// Counts one operation of a priority, where those are kept apart.
+    pub fn at_priority(&mut self, verb: Verb, priority: u16, service_ns: u64) {
+        if let Some(latency) = self.interval.at_priority(verb, priority) {
+            latency.add(service_ns);
+        }
+    }
+
     /// Notes how long the call took that handed an operation over.
     pub fn handed_over(&mut self, operation: &Operation, took_ns: u64) {
         let cell = operation.cell as usize & (CELLS - 1);

@@ -387,16 +387,23 @@ impl<'a, Q: Queue, const MANNERED: bool> Worker<'a, Q, MANNERED> {
         }
     }
 
-    /// Tells of what came back: the log, and whoever holds the worker to a latency.
+    /// Tells of what came back: the log, whoever holds the worker to a latency, and what is kept by priority.
     #[cold]
     fn tell(&mut self, now: u64) {
+        let counted = self.parts.recorder.counts_at(now);
         for Completion { tag, result } in &self.done {
             let (operation, submitted) = self.flight[*tag as usize];
+            let words = self.parts.manners.priorities.as_ref();
+            let priority =
+                words.and_then(|words| words.get(*tag as usize)).map_or(0, |word| word.load(Relaxed));
             if let Some(log) = &mut self.log {
-                log.note(*tag, operation, submitted, now, *result);
+                log.note(*tag, operation, submitted, now, (*result, priority));
             }
             if let Some(restraint) = &mut self.restraint {
                 restraint.completed(now, now.saturating_sub(submitted));
+            }
+            if counted && *result as u32 == operation.length {
+                self.parts.recorder.at_priority(operation.verb, priority, now.saturating_sub(submitted));
             }
         }
         self.slow(now);

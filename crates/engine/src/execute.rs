@@ -341,6 +341,7 @@ impl Task {
             checks,
             history: self.history.clone(),
             priorities: self.blocks.priorities.clone(),
+            told: manners.priorities.clone(),
             seed: self.seed ^ u64::from(worker) << 32,
         };
         let id = self.id;

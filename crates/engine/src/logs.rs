@@ -172,7 +172,7 @@ impl Sink for Lines {
 }
 
 fn line(out: &mut impl Write, entry: &LogEntry) -> std::io::Result<()> {
-    let LogEntry { at_ns, submitted_ns, submit_ns: _, operation, result, worker } = entry;
+    let LogEntry { at_ns, submitted_ns, submit_ns: _, operation, result, worker, .. } = entry;
     let response_ns = at_ns.saturating_sub(operation.due_ns);
     let service_ns = at_ns.saturating_sub(*submitted_ns);
     let (target, offset, length) = (operation.target, operation.offset, operation.length);

@@ -6,6 +6,7 @@ use fathom_record::{CELLS, ExecuteError};
 use fathom_spec::{Arrival, Blocks, CellId, Depth, Plan, Shared, Stream, SyncKind, Verb};
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU16;
 
 /// Flows of a run, by the plan's cell: the members are the workers of all streams that name it, in order.
 pub(crate) type Flows = BTreeMap<CellId, (Arc<Flow>, u64)>;
@@ -67,6 +68,8 @@ pub(crate) fn of(
         Arrival::Closed { think } => think,
         _ => None,
     };
+    let spare = verifying::checkers(blocks).map_or(0, |(checkers, _)| verifying::spare(checkers) as usize);
+    let tags = stream.depth.most() as usize + spare;
     Manners {
         think,
         low,
@@ -82,7 +85,9 @@ pub(crate) fn of(
             most => Some(most.max(stream.batch.reap_least) as usize),
         },
         last: last(plan, stream, blocks, verbs),
-        spare: verifying::checkers(blocks).map_or(0, |(checkers, _)| verifying::spare(checkers) as usize),
+        spare,
+        priorities: (!stream.kept_priorities().is_empty())
+            .then(|| (0..tags).map(|_| AtomicU16::new(0)).collect()),
         log,
     }
 }

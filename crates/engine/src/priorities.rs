@@ -1,27 +1,39 @@
 //! Operations at a priority of their own: which ones is drawn, by verb and size.
 
-use fathom_drive::Operation;
+use fathom_drive::{Operation, Priorities as Told};
 use fathom_record::ExecuteError;
 use fathom_spec::{Blocks, Priority, QueueKind, Verb};
 use rand_xoshiro::Xoshiro256Plus;
 use rand_xoshiro::rand_core::{RngCore, SeedableRng};
+use std::sync::atomic::Ordering::Relaxed;
 
 /// Draws the priorities of one worker's operations.
 #[derive(Debug)]
 pub(crate) struct Priorities {
     rules: Vec<Priority>,
+    /// Where each tag's priority is told.
+    told: Option<Told>,
     random: Xoshiro256Plus,
 }
 
 impl Priorities {
     /// Nothing where no operation has one.
-    pub(crate) fn of(rules: &[Priority], seed: u64) -> Option<Priorities> {
+    pub(crate) fn of(rules: &[Priority], seed: u64, told: Option<Told>) -> Option<Priorities> {
         let random = Xoshiro256Plus::seed_from_u64(seed ^ 0x9810_8171);
-        (!rules.is_empty()).then(|| Priorities { rules: rules.to_vec(), random })
+        (!rules.is_empty()).then(|| Priorities { rules: rules.to_vec(), told, random })
+    }
+
+    /// The same, for an operation under a tag, of which it is told.
+    pub(crate) fn draw_for(&mut self, tag: u32, operation: &Operation) -> u16 {
+        let word = self.draw(operation);
+        if let Some(place) = self.told.as_ref().and_then(|told| told.get(tag as usize)) {
+            place.store(word, Relaxed);
+        }
+        word
     }
 
     /// The kernel's word for the priority of an operation; 0: that of the thread.
-    pub(crate) fn draw(&mut self, operation: &Operation) -> u16 {
+    fn draw(&mut self, operation: &Operation) -> u16 {
         let verb = if operation.verb == Verb::Commit { Verb::Write } else { operation.verb };
         let mut drawn = ((u128::from(self.random.next_u64()) * 100) >> 64) as u8;
         for rule in &self.rules {
@@ -79,7 +91,7 @@ mod tests {
             rule(Verb::Read, Some(4096), 30, 2, 7),
             rule(Verb::Write, None, 100, 1, 3),
         ];
-        let mut priorities = Priorities::of(&rules, 3).unwrap();
+        let mut priorities = Priorities::of(&rules, 3, None).unwrap();
         let mut count = |operation: &Operation, word: u16| {
             (0..10_000).filter(|_| priorities.draw(operation) == word).count()
         };
@@ -89,6 +101,6 @@ mod tests {
         assert!((4850..5150).contains(&count(&small, 0)));
         assert_eq!(count(&operation(Verb::Read, 8192), 0), 10_000);
         assert_eq!(count(&operation(Verb::Commit, 512), 1 << 13 | 3), 10_000);
-        assert!(Priorities::of(&[], 3).is_none());
+        assert!(Priorities::of(&[], 3, None).is_none());
     }
 }

@@ -18,7 +18,7 @@ use crate::sys::psync::{Flags, PsyncCalls, PsyncQueue};
 use crate::sys::stdio::StdioQueue;
 use crate::turning::Turning;
 use crate::verifying::spare;
-use fathom_drive::{Perform, Seat};
+use fathom_drive::{Perform, Priorities as Told, Seat};
 use fathom_record::ExecuteError;
 use fathom_spec::{Bytes, Content, Priority, QueueKind, QueueOptions, SyncKind};
 use std::sync::Arc;
@@ -41,6 +41,8 @@ pub(crate) struct Wanted {
     pub history: History,
     /// Operations at a priority of their own.
     pub priorities: Vec<Priority>,
+    /// Where the priority of each tag's operation is told, if it is kept.
+    pub told: Option<Told>,
     pub seed: u64,
 }
 
@@ -117,7 +119,7 @@ fn attempt(
     let inner = Beside::before(content(view), checkers, &wanted.checkers.1)?;
     let turns = arena.turns();
     let filling = || Turning::before(Remembering::before(inner, &wanted.history, seat.clock, second), turns);
-    let priorities = Priorities::of(&wanted.priorities, wanted.seed);
+    let priorities = Priorities::of(&wanted.priorities, wanted.seed, wanted.told.clone());
     let syncs = (wanted.commit, wanted.sync);
     let clock = seat.clock;
     let mut take =

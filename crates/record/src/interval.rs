@@ -81,6 +81,17 @@ impl Cell {
     }
 }
 
+/// Service times of the operations of one verb that had one priority.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct AtPriority {
+    /// Of which verb.
+    pub verb: Verb,
+    /// The kernel's word (`ioprio` of linux/ioprio.h); 0: the worker's own.
+    pub priority: u16,
+    /// From submission to completion.
+    pub service: Box<Latency>,
+}
+
 /// What one worker, or several merged, did in a stretch of time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Interval {
@@ -98,6 +109,9 @@ pub struct Interval {
     pub slots: Vec<[Counts; CELLS]>,
     /// Submissions seen at each outstanding count, by classes of log2: 1, 2-3, 4-7 ...
     pub outstanding: Vec<u64>,
+    /// Service times by priority, where the plan's `Keep` asked for that.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub priorities: Vec<AtPriority>,
 }
 
 impl Interval {
@@ -111,7 +125,26 @@ impl Interval {
             cells,
             slots: vec![[Counts::default(); CELLS]; slots],
             outstanding: vec![0; 17],
+            priorities: Vec::new(),
         }
+    }
+
+    /// The same, with service times apart for each of these priorities of verbs that it has; for a worker.
+    pub fn apart(mut self, priorities: &[(Verb, u16)]) -> Self {
+        let mine = priorities.iter().filter(|(verb, _)| self.cells.iter().any(|(own, _)| own == verb));
+        let ready = |(verb, priority): &(Verb, u16)| AtPriority {
+            verb: *verb,
+            priority: *priority,
+            service: Box::new(Latency::ready()),
+        };
+        self.priorities = mine.map(ready).collect();
+        self
+    }
+
+    /// The service times of a verb at a priority, where they are kept.
+    pub fn at_priority(&mut self, verb: Verb, priority: u16) -> Option<&mut Latency> {
+        let mut kept = self.priorities.iter_mut();
+        kept.find(|at| at.verb == verb && at.priority == priority).map(|at| &mut *at.service)
     }
 
     /// Adds another's to these. Slots are aligned by their number: both must begin at the same slot.
@@ -130,7 +163,14 @@ impl Interval {
 
     /// Adds cells, and counters so many slots further on.
     fn lay(&mut self, other: &Interval, slots_on: usize) {
-        let Interval { stream: _, worker: _, start_ns: _, length_ns: _, cells, slots, outstanding } = other;
+        let Interval { stream: _, worker: _, start_ns: _, length_ns: _, cells, slots, .. } = other;
+        let Interval { outstanding, priorities, .. } = other;
+        for theirs in priorities {
+            match self.at_priority(theirs.verb, theirs.priority) {
+                Some(mine) => mine.merge(&theirs.service),
+                None => self.priorities.push(theirs.clone()),
+            }
+        }
         // A verb may have two cells, such as syncs between operations and after the last: the place counts first.
         for (number, (verb, cell)) in cells.iter().enumerate() {
             let same_place = self.cells.get(number).is_some_and(|mine| mine.0 == *verb);
@@ -152,11 +192,13 @@ impl Interval {
 
     /// Empties it and keeps its memory.
     pub fn clear(&mut self) {
-        let Interval { stream: _, worker: _, start_ns, length_ns, cells, slots, outstanding } = self;
+        let Interval { stream: _, worker: _, start_ns, length_ns, cells, slots, outstanding, priorities } =
+            self;
         (*start_ns, *length_ns) = (0, 0);
         cells.iter_mut().for_each(|cell| cell.1.clear());
         slots.fill(Default::default());
         outstanding.fill(0);
+        priorities.iter_mut().for_each(|at| at.service.clear());
     }
 
     /// All counters of a cell over the whole interval.

@@ -287,6 +287,23 @@ pub enum Content {
         /// Share of blocks that repeat another, 0 to 100.
         dedupe_percent: u8,
     },
+    /// Random, a share of the blocks being one of a set; the first of the others are that set.
+    OfSet {
+        /// Share that compresses away, 0 to 100.
+        compress_percent: u8,
+        /// Share of blocks that are drawn from the set, 0 to 100.
+        dedupe_percent: u8,
+        /// Blocks in the set.
+        blocks: u64,
+        /// What they follow from: streams that say the same number draw from the same set. A worker's own set if none.
+        #[serde(default)]
+        seed: Option<u64>,
+        /// The first block of the set that this stream writes as its own, so that streams with one set write it together.
+        #[serde(default)]
+        first: u64,
+        /// How many it writes as its own.
+        own: u64,
+    },
     /// These bytes over and over.
     Pattern(Vec<u8>),
     /// These bytes over and over, the operation's own offset (8 bytes, the lowest first) at each of these places of them.

@@ -55,7 +55,7 @@ impl Stream {
             stop: Stop::default(),
             window: Window::Everything,
             after_last: Vec::new(),
-            keep: Keep { submit: false, service: true, response: false, log: None },
+            keep: Keep { service: true, ..Keep::default() },
             placement: Placement::Anywhere,
             terms: Terms::default(),
         }
@@ -437,6 +437,9 @@ pub struct Keep {
     pub response: bool,
     /// A line for each I/O goes to this target.
     pub log: Option<TargetId>,
+    /// With `service`: also apart for each priority that operations may have.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub priorities: bool,
 }
 
 /// On which CPUs workers run.

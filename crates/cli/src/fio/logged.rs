@@ -166,7 +166,7 @@ struct PerIo {
     files: Vec<(Log, BufWriter<File>)>,
     iolog: Option<Iolog>,
     options: LogOptions,
-    /// That of each I/O.
+    /// That of each I/O that has none of its own.
     priority: u32,
     run_began_ms: Option<u64>,
     ramp_ns: u64,
@@ -198,9 +198,9 @@ impl PerIo {
     }
 
     /// Notes one I/O in each log.
-    fn note(&mut self, done: &Done, began_ns: u64) -> io::Result<()> {
+    fn note(&mut self, done: &Done, began_ns: u64, priority: u32) -> io::Result<()> {
         let options = LogOptions { epoch_ms: self.epoch_ms(began_ns), ..self.options };
-        let (priority, line) = (self.priority, &mut self.line);
+        let line = &mut self.line;
         for (log, out) in &mut self.files {
             match log {
                 Log::Each(source) => {
@@ -221,7 +221,7 @@ impl PerIo {
 
 impl Sink for PerIo {
     fn take(&mut self, entries: &[LogEntry]) -> io::Result<()> {
-        for LogEntry { at_ns, submitted_ns, submit_ns, operation, result, .. } in entries {
+        for LogEntry { at_ns, submitted_ns, submit_ns, operation, result, priority, .. } in entries {
             let ramp_ns = self.ramp_ns;
             let began_ns = *self.began_ns.get_or_insert_with(|| submitted_ns.saturating_add(ramp_ns));
             if *at_ns < began_ns {
@@ -238,7 +238,8 @@ impl Sink for PerIo {
                 offset: operation.offset,
                 bytes,
             };
-            self.note(&done, began_ns)?;
+            let priority = if *priority == 0 { self.priority } else { u32::from(*priority) };
+            self.note(&done, began_ns, priority)?;
         }
         if let Some(iolog) = &mut self.iolog {
             entries.iter().try_for_each(|entry| iolog.take(entry))?;

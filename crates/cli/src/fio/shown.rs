@@ -4,7 +4,7 @@
 use super::line::Line;
 use crate::surroundings::Signalled;
 use fathom_dialect::fio::report::SoFar;
-use fathom_drive::{HostSampler, Sampler};
+use fathom_drive::{Balloon, HostSampler, Sampler};
 use fathom_record::{Control, Event, Interval, Run, Steer, Totals};
 use fathom_spec::{Nanos, Plan};
 
@@ -21,6 +21,7 @@ pub struct Shown<'a> {
     sampler: HostSampler,
     tell: Tell<'a>,
     line: Option<Line>,
+    idle: Option<&'a Balloon>,
 }
 
 impl<'a> Shown<'a> {
@@ -48,7 +49,13 @@ impl<'a> Shown<'a> {
             sampler,
             tell,
             line,
+            idle: None,
         }
+    }
+
+    /// The same, telling what was left of the processors, too.
+    pub fn with_idleness(self, idle: Option<&'a Balloon>) -> Self {
+        Shown { idle, ..self }
     }
 
     /// Ends the line of progress, if one stands.
@@ -63,7 +70,9 @@ impl<'a> Shown<'a> {
         self.sampler.sample(now_ns, &mut samples);
         self.so_far.samples(samples);
         self.end();
-        (self.tell)(&self.so_far.run(now_ns, totals), now_ns);
+        let mut run = self.so_far.run(now_ns, totals);
+        run.samples.extend(self.idle.iter().flat_map(|idle| idle.so_far().samples(now_ns)));
+        (self.tell)(&run, now_ns);
     }
 }
 

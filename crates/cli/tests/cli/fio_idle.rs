@@ -51,6 +51,19 @@ fn idleness_is_told_as_the_peer_tells_it() {
 }
 
 #[test]
+fn each_report_of_the_status_interval_tells_idleness() {
+    let (place, _quiet) = (Place::new(), alone());
+    let job = "--name=x --ioengine=null --size=1g --time_based --runtime=1300ms --rate_iops=100";
+    let said = fio(&place, &format!("--idle-prof=system --status-interval=400ms {job}")).ends(0).out;
+    let shares: Vec<f64> = said
+        .lines()
+        .filter_map(|line| line.strip_prefix("  system: ")?.strip_suffix('%')?.parse().ok())
+        .collect();
+    assert_eq!(shares.len(), said.matches("Run status group 0").count(), "{said}");
+    assert!(shares.len() >= 2 && shares.iter().all(|share| (0.0..=100.0).contains(share)), "{shares:?}");
+}
+
+#[test]
 fn calibration_alone_runs_no_job() {
     let (place, _quiet) = (Place::new(), alone());
     let words = "--idle-prof=calibrate --name=x --ioengine=null --size=1g";

@@ -85,6 +85,26 @@ fn times_count_from_the_beginning_of_the_clock_that_is_named() {
 }
 
 #[test]
+fn each_line_has_the_priority_of_its_own_io() {
+    let _quiet = alone();
+    let common =
+        "--name=a --ioengine=libaio --direct=1 --rw=randread --size=256k --write_lat_log=x --log_prio=1";
+    for asked in ["--cmdprio_percentage=50 --cmdprio=5 --prio=3", "--cmdprio_bssplit=4k/40/3/7:4k/40/1/1"] {
+        let told = |place: &Place| -> std::collections::BTreeSet<String> {
+            let text = text(place, "x_clat.1.log");
+            text.lines().filter_map(|line| line.rsplit(", ").next()).map(str::to_owned).collect()
+        };
+        let (ours, theirs) = (Place::new(), Place::new());
+        let words = format!("{common} {asked}");
+        fio(&ours, &words).ends(0);
+        assert!(told(&ours).len() >= 2, "{:?}", told(&ours));
+        if peer(&theirs, &words, 0).is_some() {
+            assert_eq!(told(&ours), told(&theirs), "{asked}");
+        }
+    }
+}
+
+#[test]
 fn priorities_stand_in_logs_as_fio_writes_them() {
     let _quiet = alone();
     for words in

@@ -261,6 +261,19 @@ fn syncing(folder: &Path) -> Case {
     case.with(|job| (job.rw, job.ioengine) = ("write".to_owned(), "sync".to_owned()))
 }
 
+/// The same job, half of its reads real-time.
+fn at_priorities(mut case: Case, lat: bool) -> Case {
+    if let Work::Blocks(blocks) = &mut case.plan.streams[0].work {
+        blocks.priorities = vec![Priority { of: Verb::Read, size: None, percent: 50, class: 1, level: 0 }];
+    }
+    let stream = &mut case.plan.streams[0];
+    (stream.keep.priorities, stream.stop.operations) = (true, Some(256));
+    case.with(|job| {
+        job.ioengine = "libaio".to_owned();
+        (job.with_percentiles.lat, job.with_percentiles.clat) = (lat, !lat);
+    })
+}
+
 #[test]
 fn json_has_the_keys_and_types_of_the_peer_for_jobs_on_files() {
     let _alone = alone();
@@ -270,6 +283,17 @@ fn json_has_the_keys_and_types_of_the_peer_for_jobs_on_files() {
     let mut reads = file(folder.path(), READS, QueueKind::Libaio, 4, words);
     reads.plan.streams[0].stop.operations = Some(256);
     same_keys("direct reads", &reads, "json+");
+    for (name, more, lat) in [
+        ("priorities", "--cmdprio_percentage=50 --prioclass=2 --prio=3", false),
+        ("priorities of lat", "--cmdprio_percentage=50 --lat_percentiles=1 --clat_percentiles=0", true),
+    ] {
+        let words = format!("--ioengine=libaio --rw=randread --bs=4k --size=1m --direct=1 {more}");
+        same_keys(
+            name,
+            &at_priorities(file(folder.path(), READS, QueueKind::Libaio, 4, &words), lat),
+            "json+",
+        );
+    }
     same_keys("writes with syncs", &syncing(folder.path()), "json+");
 }
 
@@ -353,6 +377,10 @@ fn a_normal_report_differs_from_the_peers_in_figures_only() {
     same_layout("a group of two threads", &mixed);
 
     same_layout("writes with syncs", &syncing(folder.path()));
+
+    let words = "--ioengine=libaio --rw=randread --direct=1 --size=1m --bs=4k --cmdprio_percentage=50";
+    let reads = file(folder.path(), READS, QueueKind::Libaio, 4, words);
+    same_layout("priorities", &at_priorities(reads, false));
 }
 
 #[test]

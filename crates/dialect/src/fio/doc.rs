@@ -37,7 +37,7 @@ fn engines(page: &mut String) {
         let _ = writeln!(page, "| `{name}` | refused: {why} |");
     }
     page.push_str(
-        "\n## Options\n\nA refused option whose value asks for nothing (`atomic=0`) is accepted.\n",
+        "\n## Options\n\nA refused option whose value asks for nothing (`lockfile=none`) is accepted.\n",
     );
 }
 

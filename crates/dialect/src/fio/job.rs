@@ -273,6 +273,15 @@ pub struct Ending {
     pub takes_down: Option<&'static str>,
 }
 
+/// The blocks from which those are drawn that repeat another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WorkingSet {
+    /// How many of the job's blocks it is, percent.
+    pub percent: u8,
+    /// Shared with the other jobs that say so.
+    pub global: bool,
+}
+
 /// What is written, and whether it is checked.
 #[derive(Clone, Debug, Default)]
 pub struct Data {
@@ -284,6 +293,8 @@ pub struct Data {
     pub compress_percent: u8,
     /// How many blocks repeat another, percent.
     pub dedupe_percent: u8,
+    /// Which they repeat, where it is not always the same one.
+    pub working_set: Option<WorkingSet>,
     /// `verify=`; none is `0`.
     pub verify: Option<&'static str>,
     /// `verify_pattern=`.
@@ -331,6 +342,10 @@ pub struct Syncing {
     pub range: Option<u64>,
     /// An fsync at the end.
     pub end_fsync: bool,
+    /// `write_barrier=`, of which nothing comes.
+    pub barrier: bool,
+    /// `atomic=1`: past the page cache, and no more.
+    pub atomic: bool,
 }
 
 /// Where and under which conditions a job runs.

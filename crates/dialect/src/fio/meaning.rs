@@ -2,6 +2,7 @@
 
 use super::assemble::Typed;
 use super::conditions::{conditions, cpus};
+use super::dedupe;
 use super::engines::engine;
 use super::finer;
 use super::job::*;
@@ -341,12 +342,17 @@ fn pacing(look: &Look) -> Result<Pacing, Trouble> {
 
 fn ending(look: &Look) -> Result<Ending, Trouble> {
     let time = look.time("runtime").filter(|time| time.0 > 0);
+    let loops = look.count("loops").unwrap_or(1).max(1);
+    if loops > 1 && look.switch("unlink_each_loop", false) {
+        let hint = "leave it out, or say loops=1";
+        return Err(look.wrong("unlink_each_loop", "files stay open while a job runs", hint));
+    }
     Ok(Ending {
         time,
         // Without a runtime fio warns and goes on as if it had not been said.
         time_based: look.switch("time_based", false) && time.is_some(),
         ramp: look.time("ramp_time").unwrap_or(Nanos(0)),
-        loops: look.count("loops").unwrap_or(1).max(1),
+        loops,
         operations: look.count("number_ios").filter(|number| *number > 0),
         takes_down: look.switch("exitall", false).then(|| look.word("exit_what", "group").0),
     })
@@ -358,9 +364,6 @@ fn data(look: &Look, direction: &Direction) -> Result<Data, Trouble> {
         let bytes = pattern::bytes(text).map_err(|(what, hint)| look.wrong(name, &what, &hint))?;
         Ok(Some(bytes))
     };
-    if look.word("dedupe_mode", "repeat").0 == "working_set" {
-        return Err(look.wrong("dedupe_mode", "blocks repeat the one before", "say repeat"));
-    }
     let verify = Some(look.word("verify", "0").0).filter(|word| *word != "0");
     if verify.is_some() && direction.verbs == [Verb::Trim] {
         return Err(look.wrong("verify", "what is discarded cannot be checked", "leave verify out"));
@@ -386,6 +389,7 @@ fn data(look: &Look, direction: &Direction) -> Result<Data, Trouble> {
         pattern: bytes("buffer_pattern")?,
         compress_percent: look.count("buffer_compress_percentage").unwrap_or(0) as u8,
         dedupe_percent: look.count("dedupe_percentage").unwrap_or(0) as u8,
+        working_set: dedupe::said(look)?,
         verify,
         verify_pattern,
         verify_places,
@@ -435,8 +439,11 @@ fn syncing(look: &Look) -> Result<Syncing, Trouble> {
         "dsync" => "dsync",
         _ => "none",
     };
+    let atomic = look.switch("atomic", false);
     Ok(Syncing {
-        direct: look.switch("direct", !look.switch("buffered", true)),
+        direct: atomic || look.switch("direct", !look.switch("buffered", true)),
+        barrier: look.count("write_barrier").is_some_and(|every| every > 0),
+        atomic,
         open,
         fsync: every("fsync"),
         fdatasync: every("fdatasync"),

@@ -11,6 +11,7 @@
 //! | [`mod@assemble`] | defaults handed down, names looked up |
 //! | [`job`], [`meaning`], [`engines`], [`pattern`], [`terms`] | what a job means |
 //! | [`conditions`], [`reporting`](mod@reporting) | where it runs; what is reported and logged of it |
+//! | `dedupe` | from which blocks those are drawn that repeat |
 //! | `finer` | what a job says of single I/Os and of what is checked |
 //! | [`territory`], [`streams`], [`plan`](mod@plan) | where it works, what it does, and the plan of all jobs |
 //! | [`replay`] | recordings that are done again, and their writing |
@@ -25,6 +26,7 @@
 pub mod assemble;
 pub mod commandline;
 pub mod conditions;
+mod dedupe;
 pub mod doc;
 pub mod engines;
 pub mod expression;

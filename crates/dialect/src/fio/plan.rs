@@ -1,5 +1,6 @@
 //! From jobs to a plan: a stream for each clone, what it starts after, and what has to be there before.
 
+use super::dedupe;
 use super::job::Job;
 use super::place::Trouble;
 use super::replay::Recorded;
@@ -67,6 +68,7 @@ pub fn plan(jobs: &[Job], facts: &Facts) -> Result<Planned, Trouble> {
         maker.job(number)?;
     }
     maker.take_down();
+    dedupe::share(&mut maker.plan, &maker.members, jobs)?;
     // Averages of latencies have a line for each interval.
     if jobs.iter().any(|job| job.report.logs.1.is_some()) {
         maker.plan.intervals_most = 0;
@@ -140,6 +142,7 @@ impl Maker<'_> {
                 job.name, job.pace.depth, job.engine.name
             ));
         }
+        self.notes.extend(inert(job));
         let mut streams = Vec::new();
         for clone in 0..start.clones {
             let before = self.command(job.terms.before.as_deref(), job, "prerun", &after);
@@ -289,6 +292,14 @@ impl Maker<'_> {
             }
         }
     }
+}
+
+/// What a job asks for and the kernel has not, in fio no more than here.
+fn inert(job: &Job) -> Vec<String> {
+    let barrier = "write_barrier has no effect, the kernel has no barriers for programs";
+    let atomic = "atomic=1 is direct=1 and no more, the kernel knows no O_ATOMIC";
+    let said = [(job.sync.barrier, barrier), (job.sync.atomic, atomic)];
+    said.iter().filter(|(said, _)| *said).map(|(_, what)| format!("{}: {what}", job.name)).collect()
 }
 
 fn skew(job: &Job, default: f64) -> f64 {

@@ -53,6 +53,7 @@ fn of_job(job: &Job) -> ReportJob {
         significant_figures: report.significant_figures as usize,
         sample_ns: report.samples.0.0.max(1),
         thread: job.thread,
+        priority: job.terms.standing.io_priority.unwrap_or_default(),
         continue_on_error: job.terms.counts_errors,
         excused: job.terms.excused.clone(),
         bytes_each: job.area.file_size.filter(|_| job.engine.is_about_files()).map(|(_, most)| most),

@@ -58,6 +58,7 @@ pub fn stream(job: &Job, ground: &Ground) -> Result<Stream, Trouble> {
             service: !(lat && clat),
             response: paced && !lat,
             log: None,
+            priorities: !job.engine.priorities.is_empty(),
         },
         placement: placement(job, ground.clone),
         terms: terms(job),

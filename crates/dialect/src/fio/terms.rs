@@ -191,8 +191,6 @@ fn standing(look: &Look) -> Result<Standing, Trouble> {
     let io_priority = match (class, level) {
         (None, None) | (Some(0), None) => None,
         (None | Some(0), Some(level)) => Some((2, level)),
-        // The idle class knows no levels.
-        (Some(3), _) => Some((3, 0)),
         (Some(class), level) => Some((class, level.unwrap_or(0))),
     };
     let user = |name: &str| look.count(name).map(|_| look.small(name, 0)).transpose();
@@ -284,7 +282,7 @@ mod tests {
         let priority = |text: &str| of(text).unwrap().standing.io_priority;
         assert_eq!(priority("prio=6"), Some((2, 6)));
         assert_eq!(priority("prioclass=1"), Some((1, 0)));
-        assert_eq!(priority("prioclass=3\nprio=5"), Some((3, 0)));
+        assert_eq!(priority("prioclass=3\nprio=5"), Some((3, 5)));
         assert_eq!(priority("nice=0"), None);
         assert!(of("rate_iops=10\nrate_iops_min=20").unwrap_err().contains("exceeds"));
         assert!(of("nice=0").unwrap().standing.is_plain());

@@ -219,7 +219,7 @@ mod tests {
             let id = find(name).unwrap();
             refuse(id, &read(id, Some(value), KbBase::Old).unwrap(), KbBase::Old)
         };
-        assert!(refused("atomic", "0").is_ok());
+        assert!(refused("lockfile", "none").is_ok());
         assert!(refused("continue_on_error", "none").is_ok());
         assert!(refused("lockmem", "0").is_ok());
         let (what, _) = refused("lockfile", "exclusive").unwrap_err();

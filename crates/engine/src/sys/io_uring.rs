@@ -254,10 +254,14 @@ impl UringQueue {
             let (true, Some(special)) =
                 (matches!(operation.verb, Verb::Read | Verb::Write), &mut self.special)
             else {
+                // No rule is about it: told is that it has none.
+                if let Some(drawn) = self.special.as_mut().and_then(|special| special.priorities.as_mut()) {
+                    drawn.draw_for(*tag, operation);
+                }
                 self.push_other(*tag, operation);
                 continue;
             };
-            let priority = special.priorities.as_mut().map_or(0, |priorities| priorities.draw(operation));
+            let priority = special.priorities.as_mut().map_or(0, |drawn| drawn.draw_for(*tag, operation));
             special.since += 1;
             let hands_over = special.hand_over_every > 0 && special.since >= special.hand_over_every;
             if hands_over {

@@ -183,7 +183,7 @@ impl AioQueue {
         let Some(priorities) = &mut self.priorities else { return };
         for (tag, operation) in tags.iter().zip(operations) {
             let control = &mut self.controls[*tag as usize];
-            let word = priorities.draw(operation);
+            let word = priorities.draw_for(*tag, operation);
             (control.priority, control.flags) = (word as i16, if word == 0 { 0 } else { HAS_PRIORITY });
         }
     }

@@ -67,6 +67,8 @@ pub struct ReportJob {
     pub significant_figures: usize,
     /// Length of a bandwidth and of an IOPS sample, ns (`bwavgtime`, `iopsavgtime`).
     pub sample_ns: u64,
+    /// Its I/O priority, class and level, as its operations have it that have none of their own; (0, 0): none was said.
+    pub priority: (u8, u8),
     /// The error that ended it, where the caller knows one that is not in the run.
     pub error: Option<i32>,
 }
@@ -180,6 +182,7 @@ impl ReportJob {
             steady_state: None,
             significant_figures: 4,
             sample_ns: 500_000_000,
+            priority: (0, 0),
             error: None,
         }
     }

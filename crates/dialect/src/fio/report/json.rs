@@ -2,6 +2,7 @@
 
 use super::buckets::{self, EDGES, shares};
 use super::job::{ReportJob, SteadyState, Unified};
+use super::priorities;
 use super::tally::{Direction, Series, Tally, directions};
 use super::tree::{Tree, object};
 use super::{Disk, Entry, PEER_VERSION, Report, percent};
@@ -177,7 +178,7 @@ fn direction(job: &ReportJob, direction: &Direction, share: f64, plus: bool) -> 
     } = direction;
     let rate = direction.bytes_per_second();
     let with = |wanted: bool| wanted.then_some(job);
-    object([
+    let mut tree = object([
         ("io_bytes", Tree::from(*bytes)),
         ("io_kbytes", Tree::from(bytes / 1024)),
         ("bw_bytes", Tree::from(rate)),
@@ -190,6 +191,11 @@ fn direction(job: &ReportJob, direction: &Direction, share: f64, plus: bool) -> 
         ("slat_ns", latency(slat, with(job.with_percentiles.slat), plus)),
         ("clat_ns", latency(clat, with(job.with_percentiles.clat), plus)),
         ("lat_ns", latency(lat, with(job.with_percentiles.lat), plus)),
+    ]);
+    if let Some(prios) = priorities::tree(job, direction, plus) {
+        tree.push("prios", prios);
+    }
+    for (key, value) in [
         ("bw_min", Tree::from(bandwidth.least())),
         ("bw_max", Tree::from(bandwidth.most())),
         ("bw_agg", Tree::from(share)),
@@ -201,7 +207,10 @@ fn direction(job: &ReportJob, direction: &Direction, share: f64, plus: bool) -> 
         ("iops_mean", Tree::from(iops.mean())),
         ("iops_stddev", Tree::from(iops.deviation())),
         ("iops_samples", Tree::from(iops.samples)),
-    ])
+    ] {
+        tree.push(key, value);
+    }
+    tree
 }
 
 /// One latency; with a job also its percentiles, where there is anything to take them of.

@@ -6,6 +6,7 @@
 //! | [`job`] | one job as its report needs it |
 //! | [`tally`] | a job's figures, taken from the run; merging them is group reporting |
 //! | [`buckets`] | fio's histogram, percentiles and latency classes, from ours |
+//! | [`priorities`] | latencies of each priority |
 //! | [`number`] | numbers as fio shortens them |
 //! | [`normal`] | the text that people read |
 //! | [`tree`] | a JSON document in fio's own layout |
@@ -31,6 +32,7 @@ pub mod logs;
 pub mod normal;
 pub mod number;
 pub mod operations;
+pub mod priorities;
 pub mod so_far;
 pub mod stretches;
 pub mod tally;
@@ -109,8 +111,12 @@ impl<'a> Report<'a> {
     /// The entries in the order in which they are printed.
     pub fn entries(&self) -> Vec<Entry<'a>> {
         let mut entries: Vec<Entry<'a>> = Vec::new();
+        let several = priorities::may_differ(self.run, self.jobs);
         for job in self.jobs {
-            let tally = Tally::of(self.run, job);
+            let mut tally = Tally::of(self.run, job);
+            if several {
+                priorities::complete(job, &mut tally);
+            }
             let together = |entry: &&mut Entry<'a>| {
                 job.group_reporting && entry.job.group_reporting && entry.job.group == job.group
             };

@@ -6,7 +6,7 @@ use super::job::{ReportJob, SteadyState, Unified};
 use super::json::{BATCHES, DEPTHS, cpu_shares, depth_shares, group_rates, share_of_group};
 use super::number::{Base, Suffix, short, unit_for};
 use super::tally::{Direction, Series, Tally, directions};
-use super::{Disk, Entry, PEER_VERSION, Report, words_of};
+use super::{Disk, Entry, PEER_VERSION, Report, percent, priorities, words_of};
 use fathom_record::Latency;
 use fathom_spec::GroupId;
 use std::io::{self, Write};
@@ -133,12 +133,22 @@ fn direction(
         ("clat", &each.clat, job.with_percentiles.clat),
         (" lat", &each.lat, job.with_percentiles.lat),
     ];
+    let of = priorities::told_of(job).unwrap_or_default();
+    let apart = priorities::shown(job, each);
     for (kind, latency, _) in kinds {
         latency_line(kind, latency, out)?;
     }
+    for at in &apart {
+        latency_line(&at.name(of), &at.latency, out)?;
+    }
     for (kind, latency, wanted) in kinds {
-        if wanted {
-            percentiles(kind, latency, job, out)?;
+        if !wanted {
+            continue;
+        }
+        percentiles(kind.trim_start(), latency, job, out)?;
+        for at in apart.iter().filter(|_| kind.trim_start() == of) {
+            let share = percent(at.latency.count as f64, latency.count as f64);
+            percentiles(&format!("{} ({share:.2}% of IOs)", at.name(of)), &at.latency, job, out)?;
         }
     }
     samples(&each.bandwidth, &each.iops, share, out)

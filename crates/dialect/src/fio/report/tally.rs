@@ -6,6 +6,7 @@
 
 use super::buckets::Classes;
 use super::job::{ReportJob, Unified, UntoldSyncs};
+use super::priorities::{self, AtPriority};
 use fathom_record::{CELLS, Counts, Happening, Interval, Latency, Run, Why, WorkerTotals};
 use fathom_spec::{StreamId, Verb, Window};
 
@@ -33,6 +34,8 @@ pub struct Direction {
     pub lat: Latency,
     /// From the intended start to the completion, ns, where it is kept.
     pub response: Latency,
+    /// `clat` or `lat` of each priority, where several may occur.
+    pub priorities: Vec<AtPriority>,
     /// KiB a second, sampled.
     pub bandwidth: Series,
     /// I/Os a second, sampled.
@@ -116,6 +119,7 @@ impl Direction {
             clat,
             lat,
             response,
+            priorities,
             bandwidth,
             iops,
         } = other;
@@ -128,6 +132,7 @@ impl Direction {
         self.clat.merge(clat);
         self.lat.merge(lat);
         self.response.merge(response);
+        priorities::merge(&mut self.priorities, priorities);
         self.bandwidth.merge(bandwidth);
         self.iops.merge(iops);
     }
@@ -268,6 +273,7 @@ impl Tally {
             }
             let Some(direction) = direction_of(*verb) else { continue };
             let mut one = direction_figures(job, &counts, cell.submit.as_deref(), service);
+            one.priorities = priorities::kept(job, all, *verb, cell.submit.as_deref());
             if let Some(bytes) = job.bytes_each {
                 one.bytes = one.operations * bytes;
             }
@@ -442,7 +448,7 @@ fn nothing(count: u64) -> Latency {
 
 /// The completion's part of a latency: the mean is exact, the extremes are bounded by those of the parts, the spread
 /// and the shape are the whole's, moved by the submission's mean.
-fn less(lat: &Latency, slat: &Latency) -> Latency {
+pub(super) fn less(lat: &Latency, slat: &Latency) -> Latency {
     let mean = slat.sum_ns / slat.count.max(1);
     if mean == 0 {
         return lat.clone();
