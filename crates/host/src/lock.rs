@@ -67,6 +67,16 @@ impl Locks {
     }
 }
 
+impl Drop for Locks {
+    /// Freed here and not by closing alone: a process that was forked in between holds the same open files for a moment.
+    fn drop(&mut self) {
+        for file in &self.files {
+            // What cannot be freed now the kernel frees with the last of those files.
+            let _ = flock(file, FlockOperation::Unlock);
+        }
+    }
+}
+
 /// Where lock files live: of the machine, and where others than root may write.
 pub fn directories() -> Vec<PathBuf> {
     vec!["/run/lock/fathom".into(), "/tmp/fathom-locks".into()]
@@ -94,17 +104,17 @@ pub fn lock_names(storages: &[Storage]) -> BTreeSet<String> {
 /// # Errors
 /// [`LockError::Held`] says who has one of them; [`LockError::Unusable`] that no directory can keep lock files.
 pub fn acquire(directories: &[PathBuf], names: &BTreeSet<String>, owner: &Owner) -> Result<Locks, LockError> {
-    let mut files = Vec::new();
+    let mut held = Locks { files: Vec::new() };
     for name in names {
         let mut last = io::Error::from(io::ErrorKind::NotFound);
-        let before = files.len();
+        let before = held.count();
         for directory in directories {
             match open(directory, name) {
                 Err(error) => last = error,
                 Ok(mut file) => match flock(&file, FlockOperation::NonBlockingLockExclusive) {
                     Ok(()) => {
                         write_owner(&mut file, owner);
-                        files.push(file);
+                        held.files.push(file);
                     }
                     Err(rustix::io::Errno::WOULDBLOCK) => {
                         return Err(LockError::Held { name: name.clone(), owner: read_owner(&mut file) });
@@ -113,12 +123,12 @@ pub fn acquire(directories: &[PathBuf], names: &BTreeSet<String>, owner: &Owner)
                 },
             }
         }
-        if files.len() == before {
+        if held.count() == before {
             let directories = directories.to_vec();
             return Err(LockError::Unusable { name: name.clone(), directories, source: last });
         }
     }
-    Ok(Locks { files })
+    Ok(held)
 }
 
 fn open(directory: &Path, name: &str) -> io::Result<File> {
@@ -218,6 +228,18 @@ mod tests {
         }
         drop(held);
         acquire(&directories, &one, &owner()).unwrap();
+    }
+
+    #[test]
+    fn a_process_that_was_forked_meanwhile_does_not_keep_it() {
+        let place = tempfile::tempdir().unwrap();
+        let directories = [place.path().to_path_buf()];
+        let names: BTreeSet<String> = ["disk-8:0".into()].into();
+        let held = acquire(&directories, &names, &owner()).unwrap();
+        let childs = held.files[0].try_clone().unwrap();
+        drop(held);
+        acquire(&directories, &names, &owner()).unwrap();
+        drop(childs);
     }
 
     #[test]
