@@ -5,13 +5,13 @@ use super::job::Job;
 use super::meaning::meant;
 use super::pattern::{ReadHead, read_files};
 use super::place::Trouble;
-use std::sync::mpsc::sync_channel;
+use std::sync::mpsc::channel;
 
 /// So many sections are worth a thread.
 const MANY: usize = 500;
 
-/// So many jobs are handed over at once.
-const BATCH: usize = 64;
+/// So many jobs are handed over at once: to wake the other thread costs as much as some of them.
+const BATCH: usize = 256;
 
 /// The jobs, and what `[global]` said. Everything wrong in what was typed is told at once; of what is typed well and means
 /// nothing, the first. `only`: the sections wanted, or none for all.
@@ -36,7 +36,8 @@ pub fn understood(
 /// One thread puts jobs together, the other finds out what they mean.
 fn side_by_side(parts: Parts, only: &[String], reader: &mut Reader) -> Result<Globals, Vec<Trouble>> {
     std::thread::scope(|scope| {
-        let (full, batches) = sync_channel::<Vec<Typed>>(4);
+        // Without a bound: the other thread has more to do, and this one would wait for it again and again.
+        let (full, batches) = channel::<Vec<Typed>>();
         scope.spawn(move || batches.into_iter().flatten().for_each(|typed| reader.take(typed)));
         let mut batch = Vec::with_capacity(BATCH);
         // The other thread takes all there is, so none is ever refused.
