@@ -178,7 +178,7 @@ impl Drop for Scene {
     fn drop(&mut self) {
         while let Some(undo) = self.undo.pop() {
             match undo {
-                Undo::Unmount(place) => quietly("umount", &[text(&place)]),
+                Undo::Unmount(place) => unmount(&place),
                 Undo::SwapOff(path) => quietly("swapoff", &[text(&path)]),
                 Undo::Detach(device) => quietly("losetup", &["--detach", text(&device)]),
                 Undo::Unpartition(device) => quietly("partx", &["--delete", text(&device)]),
@@ -191,6 +191,17 @@ impl Drop for Scene {
                 }
             }
         }
+    }
+}
+
+/// A loop device over a file in it is given up a moment after it was told to.
+fn unmount(place: &Path) {
+    for _ in 0..100 {
+        let done = command("umount").arg(place).stdout(Stdio::null()).stderr(Stdio::null()).status();
+        if done.is_ok_and(|status| status.success()) {
+            return;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(20));
     }
 }
 
