@@ -196,9 +196,8 @@ fn understood(
         _ => None,
     };
     let sections = jobfile::parse("fuzz.fio", text, &around)?;
-    let assembled = assemble(Parts { files: vec![sections], ..Parts::default() }, &[])?;
-    let meant: Result<Vec<Job>, Trouble> = assembled.jobs.iter().map(meant).collect();
-    let mut jobs = meant.map_err(|trouble| vec![trouble])?;
+    let parts = Parts { files: vec![sections], ..Parts::default() };
+    let (mut jobs, _) = fathom_dialect::fio::understood(parts, &[], &|_, _| Ok(b"bytes of a file".to_vec()))?;
     recall(&mut jobs, recorded, &|_, _| Some("/dev/disk1".to_owned())).map_err(|trouble| vec![trouble])?;
     let planned = plan(&jobs, &Facts { look: &look, chance: 5 }).map_err(|trouble| vec![trouble])?;
     let _ = reported(&jobs, &planned, 1);

@@ -22,8 +22,8 @@ fn around() -> Surroundings<'static> {
 
 fn jobs(text: &str) -> Result<Vec<Job>, Vec<Trouble>> {
     let sections = fio::jobfile::parse("t.fio", text, &around())?;
-    let assembled = assemble(Parts { files: vec![sections], ..Parts::default() }, &[])?;
-    assembled.jobs.iter().map(|job| meant(job).map_err(|trouble| vec![trouble])).collect()
+    let parts = Parts { files: vec![sections], ..Parts::default() };
+    understood(parts, &[], &|_, _| Ok(b"bytes of a file".to_vec())).map(|(jobs, _)| jobs)
 }
 
 fn planned(text: &str) -> Planned {

@@ -2,7 +2,6 @@
 //! is written.
 
 use super::numbers::TimeUnit;
-use std::collections::HashMap;
 use std::sync::LazyLock;
 
 /// What an option takes.
@@ -79,9 +78,8 @@ pub type OptionId = usize;
 
 struct Table {
     options: Vec<FioOption>,
-    by_name: HashMap<&'static str, Vec<OptionId>>,
-    /// The same names by their [`slot`]: a million are looked for while a large file is read.
-    by_slot: Vec<Vec<(&'static str, OptionId)>>,
+    /// Names and aliases with the options they name, by [`slot`]: a million are looked for while a large file is read.
+    by_slot: Vec<Vec<(&'static str, Vec<OptionId>)>>,
 }
 
 /// How many slots names fall into.
@@ -98,14 +96,17 @@ pub(crate) fn slot(name: &str) -> usize {
 
 static TABLE: LazyLock<Table> = LazyLock::new(|| {
     let options = read(include_str!("options.txt"));
-    let mut by_name: HashMap<&'static str, Vec<OptionId>> = HashMap::new();
+    let mut by_slot: Vec<Vec<(&'static str, Vec<OptionId>)>> = vec![Vec::new(); SLOTS];
     for (id, option) in options.iter().enumerate() {
-        by_name.entry(option.name).or_default().push(id);
-        option.alias.iter().for_each(|alias| by_name.entry(alias).or_default().push(id));
+        for name in std::iter::once(option.name).chain(option.alias) {
+            let named = &mut by_slot[slot(name)];
+            match named.iter_mut().find(|(known, _)| *known == name) {
+                Some((_, ids)) => ids.push(id),
+                None => named.push((name, vec![id])),
+            }
+        }
     }
-    let mut by_slot = vec![Vec::new(); SLOTS];
-    by_name.iter().for_each(|(name, ids)| by_slot[slot(name)].push((*name, ids[0])));
-    Table { options, by_name, by_slot }
+    Table { options, by_slot }
 });
 
 /// All options in the order of the listing.
@@ -113,9 +114,15 @@ pub fn all() -> &'static [FioOption] {
     &TABLE.options
 }
 
+/// All options of a name or an alias: engines may have one each.
+fn named(name: &str) -> &'static [OptionId] {
+    let found = TABLE.by_slot[slot(name)].iter().find(|(known, _)| *known == name);
+    found.map_or(&[], |(_, ids)| ids)
+}
+
 /// The option of that name or alias. Engines' options are found whatever the engine: see [`belongs`].
 pub fn find(name: &str) -> Option<OptionId> {
-    TABLE.by_slot[slot(name)].iter().find(|(known, _)| *known == name).map(|(_, id)| *id)
+    named(name).first().copied()
 }
 
 /// Is the option everybody's, or one of this engine's?
@@ -124,8 +131,7 @@ pub fn belongs(id: OptionId, engine: &str) -> bool {
     if engines.is_empty() {
         return true;
     }
-    let same = TABLE.by_name.get(name).map(Vec::as_slice).unwrap_or_default();
-    same.iter().any(|id| {
+    named(name).iter().any(|id| {
         let engines = &TABLE.options[*id].engines;
         engines.is_empty() || engines.contains(&engine)
     })
@@ -133,7 +139,8 @@ pub fn belongs(id: OptionId, engine: &str) -> bool {
 
 /// All names and aliases that begin like this.
 pub fn beginning(start: &str) -> Vec<&'static str> {
-    let mut names: Vec<_> = TABLE.by_name.keys().copied().filter(|name| name.starts_with(start)).collect();
+    let names = TABLE.by_slot.iter().flatten().map(|(name, _)| *name);
+    let mut names: Vec<_> = names.filter(|name| name.starts_with(start)).collect();
     names.sort_unstable();
     names
 }
