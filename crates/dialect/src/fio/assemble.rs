@@ -65,15 +65,6 @@ pub struct Typed {
     pub base: KbBase,
 }
 
-/// All jobs, and what `[global]` said.
-#[derive(Clone, Debug, Default)]
-pub struct Assembled {
-    /// In order.
-    pub jobs: Vec<Typed>,
-    /// What `[global]` said.
-    pub globals: Globals,
-}
-
 /// What jobs are put together from.
 #[derive(Debug, Default)]
 pub struct Parts {
@@ -88,16 +79,8 @@ pub struct Parts {
 /// Canonical names and values of what `[global]` said, in order, without bare flags; `None`: there was none.
 pub type Globals = Option<Vec<(&'static str, String)>>;
 
-/// Puts jobs together: first those of the command line, then the files in order. `only`: the sections wanted, or
-/// none for all.
-pub fn assemble(parts: Parts, only: &[String]) -> Result<Assembled, Vec<Trouble>> {
-    let mut jobs = Vec::new();
-    let globals = assemble_each(parts, only, &mut |job| jobs.push(job))?;
-    Ok(Assembled { jobs, globals })
-}
-
-/// The same, one job after the other. Takes what was read rather than looking at it: a file of thousands of sections is not
-/// kept twice.
+/// Puts jobs together, one after the other: first those of the command line, then the files in order. `only`: the sections
+/// wanted, or none for all. Takes what was read rather than looking at it: a file of thousands of sections is not kept twice.
 pub fn assemble_each(
     parts: Parts,
     only: &[String],
@@ -256,6 +239,19 @@ fn shortened(name: &str) -> String {
 pub(crate) mod tests {
     use super::super::jobfile::{self, tests::around};
     use super::*;
+
+    /// All jobs, and what `[global]` said.
+    #[derive(Debug)]
+    pub(crate) struct Assembled {
+        pub(crate) jobs: Vec<Typed>,
+        pub(crate) globals: Globals,
+    }
+
+    pub(crate) fn assemble(parts: Parts, only: &[String]) -> Result<Assembled, Vec<Trouble>> {
+        let mut jobs = Vec::new();
+        let globals = assemble_each(parts, only, &mut |job| jobs.push(job))?;
+        Ok(Assembled { jobs, globals })
+    }
 
     /// The jobs of a text.
     pub(crate) fn jobs(text: &str) -> Result<Assembled, Vec<Trouble>> {

@@ -55,7 +55,7 @@ pub mod territory;
 pub mod understood;
 pub mod values;
 
-pub use assemble::{Assembled, Parts, Typed, assemble};
+pub use assemble::{Parts, Typed};
 pub use commandline::{CommandLine, Eta, Format, General, IdleProf};
 pub use conditions::{Node, settle_nodes};
 pub use job::Job;

@@ -131,8 +131,9 @@ impl Profile {
 
 #[cfg(test)]
 mod tests {
+    use super::super::assemble::tests::assemble;
     use super::super::jobfile::tests::around;
-    use super::super::{Parts, assemble, commandline, meant};
+    use super::super::{Parts, commandline, meant};
     use super::*;
 
     fn line(words: &str) -> Result<commandline::CommandLine, String> {
