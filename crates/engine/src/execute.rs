@@ -9,6 +9,7 @@ use crate::progress::{Known, Progress, Progresses};
 use crate::queues::{self, Wanted};
 use crate::sinks::Sinks;
 use crate::source::{self, Between, Geometry, Writer};
+use crate::sys::own_descriptors;
 use crate::{Caught, History, Lent, copy, manners, open, priorities, simulated, standing, tasks, verifying};
 use fathom_drive::{
     Begin, Clock, HostSampler, Job, Manners, Metronome, Outcome, Pace, Parts, Perform, Queue, Recorder, Seat,
@@ -319,6 +320,10 @@ impl Task {
     }
 
     fn prepare(self, seat: &Seat, worker: u32, manners: Manners) -> Result<Perform, ExecuteError> {
+        if queues::blocks(self.blocks.queue, self.stream.depth.most()) {
+            // Before anything is opened here: what is opened in a table of descriptors is closed in the same.
+            own_descriptors();
+        }
         let since_ns = Arc::<AtomicU64>::default();
         let source = self.source(worker, since_ns.clone())?;
         let checks = self.blocks.verify.map(|_| Checks {

@@ -46,6 +46,11 @@ pub(crate) struct Wanted {
     pub seed: u64,
 }
 
+/// Will a worker do one call after the other, and nothing else, on its thread?
+pub(crate) fn blocks(kind: QueueKind, depth: u32) -> bool {
+    matches!(kind, QueueKind::Psync | QueueKind::Vectored) || (kind == QueueKind::Auto && depth == 1)
+}
+
 /// Makes a worker's queue on the calling thread.
 pub(crate) fn build(
     targets: Arc<[OpenTarget]>,

@@ -36,6 +36,7 @@ impl<C: Calls> Queue for Blocking<C> {
         self.clock.now()
     }
 
+    #[inline(always)]
     fn push(&mut self, tags: &[u32], operations: &[Operation]) {
         for (tag, operation) in tags.iter().zip(operations) {
             let result = self.calls.perform(*tag, operation);

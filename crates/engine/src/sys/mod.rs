@@ -15,3 +15,12 @@ pub mod stdio;
 
 #[cfg(test)]
 mod tests;
+
+/// Gives the calling thread a table of open files of its own, a copy of the process's: its calls need not count that they
+/// use a file, which several threads that use the same one pay for. Where that is refused (a container may) calls count
+/// as ever. A file that was opened before must be closed by whoever opened it, one that is opened after it by this thread.
+pub(crate) fn own_descriptors() {
+    // SAFETY: the copy has the same numbers for the same files, and every `OwnedFd` is closed in the table where it was
+    // opened: the targets by the thread that opened them, after this one has ended.
+    let _ = unsafe { rustix::thread::unshare_unsafe(rustix::thread::UnshareFlags::FILES) };
+}
