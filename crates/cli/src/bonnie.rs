@@ -96,8 +96,8 @@ fn seed(options: &Options) -> Result<u64, String> {
         return Ok(options.seed.unwrap_or_else(|| surroundings::seconds().into()));
     };
     let mut bytes = [0; 8];
-    let read =
-        std::fs::File::open(name).and_then(|mut file| std::io::Read::read_exact(&mut file, &mut bytes));
+    let mut file = std::fs::File::open(name).map_err(|_| format!("Can't open random file \"{name}\".\n"))?;
+    let read = std::io::Read::read_exact(&mut file, &mut bytes);
     read.map_err(|error| format!("Can't open random file \"{name}\": {error}\n"))?;
     Ok(u64::from_be_bytes(bytes))
 }

@@ -68,7 +68,7 @@ fn seven_command_lines_have_bonnies_layout_on_both_streams() {
 
 #[test]
 fn refusals_are_bonnies_words_and_statuses() {
-    let lines: [&[&str]; 9] = [
+    let lines: [&[&str]; 10] = [
         &["-d", "."],
         &["-u", "root", "-Q"],
         &["-u", "root", "-s"],
@@ -78,6 +78,7 @@ fn refusals_are_bonnies_words_and_statuses() {
         &["-u", "root", "-s", "16:100", "-r", "8"],
         &["-u", "root", "-s", "0", "-n", "0"],
         &["-u", "nosuchuser", "-d", "."],
+        &["-u", "root", "-Z", "missing", "-s", "0", "-n", "1"],
     ];
     if !is_root() {
         skip("bonnie++ as another user", "only root may be another");
