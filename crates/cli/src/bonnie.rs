@@ -96,8 +96,8 @@ fn seed(options: &Options) -> Result<u64, String> {
         return Ok(options.seed.unwrap_or_else(|| surroundings::seconds().into()));
     };
     let mut bytes = [0; 8];
-    let read =
-        std::fs::File::open(name).and_then(|mut file| std::io::Read::read_exact(&mut file, &mut bytes));
+    let mut file = std::fs::File::open(name).map_err(|_| format!("Can't open random file \"{name}\".\n"))?;
+    let read = std::io::Read::read_exact(&mut file, &mut bytes);
     read.map_err(|error| format!("Can't open random file \"{name}\": {error}\n"))?;
     Ok(u64::from_be_bytes(bytes))
 }
@@ -125,15 +125,16 @@ impl Place {
             self.remove();
         }
         self.paths.iter().try_for_each(|path| {
-            let made = match test {
-                test if test.begins_anew() => match std::fs::remove_file(path) {
-                    Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
-                    _ => Ok(()),
-                },
-                Test::CreateInOrder | Test::CreateAtRandom => std::fs::create_dir(path),
+            // bonnie++ works in its directory.
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            match test {
+                test if test.begins_anew() => {
+                    can_be_made(path).map_err(|_| format!("Can't open file ./{name}\n"))
+                }
+                Test::CreateInOrder | Test::CreateAtRandom => std::fs::create_dir(path)
+                    .map_err(|_| format!("Can't make directory ./{name}\n{CLEANING}")),
                 _ => Ok(()),
-            };
-            made.map_err(|error| format!("Can't make {}: {error}\n", path.display()))
+            }
         })
     }
 
@@ -143,6 +144,15 @@ impl Place {
             let _ = std::fs::remove_file(path).or_else(|_| std::fs::remove_dir_all(path));
         }
     }
+}
+
+/// Can a file be made here? Nothing is left of it, nor of an older one.
+fn can_be_made(path: &Path) -> std::io::Result<()> {
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
+        _ => drop(std::fs::File::create_new(path)?),
+    }
+    std::fs::remove_file(path)
 }
 
 impl Drop for Place {
@@ -203,8 +213,12 @@ fn all_tests(
             return Err(String::new());
         }
         let (begin, end) = test.says();
+        // A file that cannot be opened is told before the test is.
+        let opened = test.begins_anew().then(|| place.prepare(test)).transpose()?;
         tell(options, begin);
-        place.prepare(test)?;
+        if opened.is_none() {
+            place.prepare(test)?;
+        }
         let names = place.names();
         let mut permits = Permits::new(Policy::WhenHolding);
         names.iter().for_each(|name| permits.add_consent(name));

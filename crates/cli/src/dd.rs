@@ -14,7 +14,7 @@ use fathom_dialect::dd::{
 use fathom_engine::{Engine, Permits, Policy};
 use fathom_host::{Roots, TargetKind, resolve};
 use fathom_record::*;
-use fathom_spec::{Nanos, Verb};
+use fathom_spec::{Nanos, Verb, Work};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -152,10 +152,14 @@ fn faults(options: &Options, run: &Run) -> bool {
                         let call = if only_data { "fdatasync" } else { "fsync" };
                         eprintln!("dd: {call} failed for {quoted_output}: {error}");
                     }
+                    _ if gathered(options, run) => eprintln!("dd: writing to {quoted_output}: {error}"),
                     _ => eprintln!("dd: error writing {quoted_output}: {error}"),
                 }
             }
             Happening::Fallback(text) if text == fathom_engine::SHORT_SKIP => {
+                if options.status == Status::None {
+                    continue;
+                }
                 eprintln!("dd: {}: {text}", input.map_or("'standard input'".to_owned(), named));
             }
             Happening::Fallback(text) => {
@@ -172,6 +176,13 @@ fn faults(options: &Options, run: &Run) -> bool {
     failed
 }
 
+/// Was the block whose write failed a full one that was gathered for writing? dd has other words for those than for
+/// blocks that go out as they came in, and for what is left at the end.
+fn gathered(options: &Options, run: &Run) -> bool {
+    let (read, written) = counted(run);
+    !options.as_read() && read.bytes.saturating_sub(written.bytes) >= options.write_size
+}
+
 /// Blocks in full, and short ones.
 fn full(counts: &Counts) -> (u64, u64) {
     let short = u64::from(counts.short);
@@ -181,6 +192,8 @@ fn full(counts: &Counts) -> (u64, u64) {
 /// What a run moved, as dd counts it.
 fn moved(run: &Run) -> Moved {
     let (read, written) = counted(run);
+    let mut works = run.plan.streams.iter().map(|stream| &stream.work);
+    let as_read = works.any(|work| matches!(work, Work::Copy(copying) if copying.as_read));
     let mut moved = Moved {
         records_in: full(&read),
         records_out: full(&written),
@@ -190,9 +203,10 @@ fn moved(run: &Run) -> Moved {
     };
     for event in &run.events {
         match &event.what {
-            // A write that failed half-way has left a part of the block behind.
+            // A write that failed half-way has left a part of the block behind; dd counts it as a record only where
+            // its blocks are gathered in a buffer for writing.
             Happening::Fault { verb: Verb::Write, moved: part, .. } if part.0 > 0 => {
-                moved.records_out.1 += 1;
+                moved.records_out.1 += u64::from(!as_read);
                 moved.bytes += part.0;
             }
             Happening::Fallback(text) => {

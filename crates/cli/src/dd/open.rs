@@ -1,6 +1,6 @@
 //! Opens dd's two ends as coreutils does: flags, truncation, and what it says when that fails.
 
-use fathom_dialect::dd::{Flag, Options, named, shell_quoted};
+use fathom_dialect::dd::{Flag, Options, Status, named, shell_quoted};
 use fathom_engine::{Lent, Permits, guard};
 use fathom_host::Roots;
 use fathom_spec::TargetId;
@@ -70,8 +70,12 @@ fn set_flags(fd: BorrowedFd<'_>, wanted: OFlags, name: &str) -> Result<(), Strin
     if wanted.is_empty() {
         return Ok(());
     }
-    let set = rustix::fs::fcntl_getfl(fd)
-        .and_then(|now| rustix::fs::fcntl_setfl(fd, now | wanted.intersection(settable)));
+    let is_directory = |about: rustix::fs::Stat| FileType::from_raw_mode(about.st_mode).is_dir();
+    let set = match wanted.contains(OFlags::DIRECTORY) && !rustix::fs::fstat(fd).is_ok_and(is_directory) {
+        true => Err(Errno::NOTDIR),
+        false => rustix::fs::fcntl_getfl(fd)
+            .and_then(|now| rustix::fs::fcntl_setfl(fd, now | wanted.intersection(settable))),
+    };
     set.map_err(|error| format!("setting flags for '{name}': {}", words(error)))
 }
 
@@ -102,7 +106,8 @@ fn skip(options: &Options, input: BorrowedFd<'_>, ends: &mut Ends) {
     let Ok(about) = rustix::fs::fstat(input) else { return };
     let regular = FileType::from_raw_mode(about.st_mode) == FileType::RegularFile;
     let at = rustix::fs::tell(input).unwrap_or(0);
-    if skip > 0 && regular && at.saturating_add(skip) > about.st_size as u64 {
+    let tells = options.status != Status::None;
+    if tells && skip > 0 && regular && at.saturating_add(skip) > about.st_size as u64 {
         ends.says.push(format!("{name}: {}", fathom_engine::SHORT_SKIP));
     }
 }

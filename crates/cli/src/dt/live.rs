@@ -5,7 +5,7 @@ use crate::step::Until;
 use crate::surroundings::Interrupt;
 use crate::watch::Progress;
 use fathom_dialect::dt::{self, Half, Moment, Part, Report, Stuck, Watchdog};
-use fathom_record::{Control, Steer, Totals};
+use fathom_record::{Control, Steer, Totals, Why};
 use fathom_spec::Verb;
 use std::io::Write;
 
@@ -18,6 +18,10 @@ pub struct Live<'a> {
     length: u64,
     /// What was done before this half, and which pass this is.
     pub before: (Part, u64),
+    /// When the time of the whole test (`runtime=`) is over, ns after the start of this half.
+    pub until_ns: Option<u64>,
+    /// It was over before this half had ended.
+    pub cut: bool,
     dog: Watchdog,
     said_ns: u64,
 }
@@ -30,8 +34,18 @@ impl<'a> Live<'a> {
         half: Half,
         length: u64,
     ) -> Self {
-        let before = (Part::default(), 1);
-        Live { interrupt, progress, report, half, length, before, dog: Watchdog::default(), said_ns: 0 }
+        Live {
+            interrupt,
+            progress,
+            report,
+            half,
+            length,
+            before: (Part::default(), 1),
+            until_ns: None,
+            cut: false,
+            dog: Watchdog::default(),
+            said_ns: 0,
+        }
     }
 
     /// What was done until now.
@@ -103,6 +117,12 @@ impl Control for Live<'_> {
         self.keep_alive(now_ns, totals);
         self.look(now_ns, totals);
         // What failed ends the test: it need not fail to the end.
-        Until(self.interrupt).slot(now_ns, totals)
+        match Until(self.interrupt).slot(now_ns, totals) {
+            Steer::Continue if self.until_ns.is_some_and(|until| now_ns >= until) => {
+                self.cut = true;
+                Steer::Stop(Vec::new(), Why::Told)
+            }
+            steer => steer,
+        }
     }
 }

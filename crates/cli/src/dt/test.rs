@@ -35,6 +35,10 @@ pub struct Test<'a> {
     short: bool,
     /// Something else than a comparison failed.
     failed: bool,
+    /// Since the first pass began.
+    clock: fathom_drive::Clock,
+    /// The time was over in the middle of a pass.
+    cut: bool,
 }
 
 impl<'a> Test<'a> {
@@ -66,6 +70,8 @@ impl<'a> Test<'a> {
             past: Vec::new(),
             short: is_file && target.size < options.start().saturating_add(length),
             failed: false,
+            clock: fathom_drive::Clock::start(),
+            cut: false,
         };
         let outcome = test.passes(engine);
         progress.clear();
@@ -99,7 +105,7 @@ impl<'a> Test<'a> {
 
     /// All passes, until the errors, the time or the user end them.
     fn passes(&mut self, engine: &mut Engine) -> Result<()> {
-        let clock = fathom_drive::Clock::start();
+        self.clock = fathom_drive::Clock::start();
         let mut pass = 0;
         loop {
             pass += 1;
@@ -120,10 +126,7 @@ impl<'a> Test<'a> {
             if !self.ended() {
                 self.total.passes = pass;
             }
-            let more = match options.runtime {
-                Some(seconds) => clock.now() < seconds.saturating_mul(1_000_000_000),
-                None => pass < options.passes,
-            };
+            let more = self.left_ns().map_or(pass < options.passes, |left| left > 0);
             if !more || self.ended() {
                 return Ok(());
             }
@@ -141,7 +144,13 @@ impl<'a> Test<'a> {
 
     fn ended(&self) -> bool {
         let errors = self.options.errors > 0 && self.total.errors >= self.options.errors;
-        self.failed || errors || self.interrupt.raised()
+        self.failed || errors || self.cut || self.interrupt.raised()
+    }
+
+    /// What is left of `runtime=`.
+    fn left_ns(&self) -> Option<u64> {
+        let seconds = self.options.runtime?;
+        Some(seconds.saturating_mul(1_000_000_000).saturating_sub(self.clock.now()))
     }
 
     /// Makes the file where it is not there yet: its number stands in tags.
@@ -167,7 +176,9 @@ impl<'a> Test<'a> {
         let began_ns = surroundings::nanoseconds();
         let mut live = Live::new((self.interrupt, self.progress), &self.report, half, self.place.length);
         live.before = (self.total.clone(), pass);
+        live.until_ns = self.left_ns();
         let mut run = engine.execute(&plan, &mut live).map_err(|error| anyhow!("{error}"))?;
+        self.cut |= live.cut;
         run.name = half.mode().to_owned();
         part.ended = surroundings::ctime();
         count(&run, &mut part);
@@ -194,7 +205,7 @@ impl<'a> Test<'a> {
         if self.total.errors > before {
             self.dump_history()?;
         }
-        let last = Half::of(options).last() == Some(&half);
+        let last = Half::of(options).last() == Some(&half) && !self.cut;
         (part.errors, part.passes) = (self.total.errors, if last { pass } else { pass - 1 });
         self.tell(&part, (pass, half))
     }

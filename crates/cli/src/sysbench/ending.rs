@@ -7,6 +7,7 @@ use fathom_dialect::sysbench::report::{self, Times};
 use fathom_dialect::sysbench::{IoMode, Options, Tally};
 use fathom_record::{Happening, Run};
 use fathom_spec::Verb;
+use std::io::Write;
 
 /// Arrivals came faster than workers.
 pub const QUEUE_IS_FULL: &str = "The event queue is full. This means the worker threads are unable to keep up with the specified event generation rate";
@@ -56,12 +57,20 @@ pub fn tell(options: &Options, run: &Run, live: &Live, end: &End) -> u8 {
         voice.info(&format!("(last message repeated {} times)", options.threads - 1));
     }
     done(voice);
-    if options.histogram {
-        voice.notice(|out| report::histogram(&live.tally, out));
-    }
+    distribution(options, &live.tally);
     let times = Times { total_s: end.total_s, counted_s: end.counted_s(live), unfinished: None };
     voice.notice(|out| report::figures(options, &live.tally, times, out));
     0
+}
+
+/// The distribution of latencies: its rows are told at every verbosity, the lines around them at the usual one.
+fn distribution(options: &Options, tally: &Tally) {
+    let voice = Voice::of(options);
+    if options.histogram {
+        voice.notice(|out| writeln!(out, "Latency histogram (values are in milliseconds)"));
+        voice.at(0, |out| report::histogram(tally, out));
+        voice.notice(|out| writeln!(out, " "));
+    }
 }
 
 fn done(voice: Voice) {
@@ -73,9 +82,7 @@ pub fn forced(options: &Options, tally: &Tally, total_s: f64, counted_s: f64) {
     let voice = Voice::of(options);
     voice.fatal("The --max-time limit has expired, forcing shutdown...");
     let times = Times { total_s, counted_s, unfinished: Some(u64::from(options.threads)) };
-    if options.histogram {
-        voice.notice(|out| report::histogram(tally, out));
-    }
+    distribution(options, tally);
     voice.notice(|out| report::figures(options, tally, times, out));
 }
 

@@ -86,7 +86,10 @@ pub fn prepare(options: &Options, engine: &mut Engine) -> u8 {
         return 0;
     }
     let run = match engine.execute(&plan, &mut making) {
-        Err(error) => return not_opened(voice, &error.to_string()),
+        Err(error) => {
+            forget_unwritten(options, &present);
+            return not_opened(voice, &error.to_string());
+        }
         Ok(run) => run,
     };
     if let Some(status) = failed(voice, &run) {

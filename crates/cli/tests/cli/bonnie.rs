@@ -68,7 +68,7 @@ fn seven_command_lines_have_bonnies_layout_on_both_streams() {
 
 #[test]
 fn refusals_are_bonnies_words_and_statuses() {
-    let lines: [&[&str]; 9] = [
+    let lines: [&[&str]; 10] = [
         &["-d", "."],
         &["-u", "root", "-Q"],
         &["-u", "root", "-s"],
@@ -78,6 +78,7 @@ fn refusals_are_bonnies_words_and_statuses() {
         &["-u", "root", "-s", "16:100", "-r", "8"],
         &["-u", "root", "-s", "0", "-n", "0"],
         &["-u", "nosuchuser", "-d", "."],
+        &["-u", "root", "-Z", "missing", "-s", "0", "-n", "1"],
     ];
     if !is_root() {
         skip("bonnie++ as another user", "only root may be another");
@@ -92,6 +93,32 @@ fn refusals_are_bonnies_words_and_statuses() {
             text.lines().filter(|line| !line.starts_with("Using uid")).map(str::to_owned).collect::<Vec<_>>()
         };
         assert_eq!((ours.out, tail(&ours.err)), (theirs.out, tail(&theirs.err)), "{line:?}");
+    }
+}
+
+#[test]
+fn where_the_user_may_not_write_it_is_said_in_bonnies_words() {
+    use std::os::unix::fs::PermissionsExt;
+    if !is_root() {
+        skip("bonnie++ as another user", "only root may be another");
+        return;
+    }
+    let place = Place::new();
+    std::fs::set_permissions(place.path(), std::fs::Permissions::from_mode(0o755)).expect("it is ours");
+    let figures = |text: &str| text.chars().filter(|c| !c.is_ascii_digit()).collect::<String>();
+    let lines: [&[&str]; 3] = [
+        &["-s", "16", "-r", "8", "-n", "0", "-f"],
+        &["-s", "16", "-r", "8", "-n", "0", "-q"],
+        &["-s", "0", "-n", "1"],
+    ];
+    for line in lines {
+        let words = [line, &["-u", "nobody"]].concat();
+        let ours = place.say(&[&["bonnie++"], &words[..]].concat()).ends(1);
+        let Some(theirs) = peer(&place, &words) else { return };
+        // What it says then of the directory that it has not made is left out.
+        let said = theirs.err.replace("Bonnie: drastic I/O error (rmdir): No such file or directory\n", "");
+        assert_eq!((ours.out, figures(&ours.err)), (theirs.out, figures(&said)), "{words:?}");
+        assert_eq!(theirs.status, Some(1));
     }
 }
 

@@ -91,6 +91,15 @@ const LINES: &str = r#"
     if=t of=zz oflag=seek_bytes seek=3 count=4
     if=t of=zz seek=3B
     if=t of=b oflag=append conv=notrunc
+    if=t of=b oflag=append
+    if=t of=b status=none oflag=append
+    if=t of=/dev/null skip=9 status=none
+    skip=9 of=/dev/null status=none
+    of=b oflag=directory,sync
+    iflag=directory of=b
+    if=t oflag=directory
+    if=/dev/zero of=/dev/full count=2
+    if=/dev/zero of=/dev/full bs=1k count=2 conv=noerror
     if=t of=b bs=2 seek=1 conv=notrunc
     if=t of=b bs=4 count=0 seek=2
     if=t of=b bs=4 seek=2
@@ -173,6 +182,31 @@ fn a_hundred_command_lines_do_and_say_what_coreutils_does_and_says() {
         assert_eq!(ours, theirs, "dd {line}");
         assert_eq!(files(&ours_at), files(&theirs_at), "dd {line}");
     }
+}
+
+#[test]
+fn a_write_that_fails_half_way_is_counted_and_named_as_coreutils_does() {
+    let place = Place::new();
+    let limit = "ulimit -f 20; trap '' XFSZ; exec";
+    let ours = format!("{limit} {} dd", env!("CARGO_BIN_EXE_fathom"));
+    for sizes in ["bs=6k", "ibs=6k obs=6k", "obs=6k", "bs=6k conv=swab", "bs=6k conv=sync", "bs=5k"] {
+        let line = format!("if=/dev/zero of=f count=100 {sizes}");
+        let (theirs_at, ours_at) = (laid_out(&place, "theirs"), laid_out(&place, "ours"));
+        let theirs = ran(&format!("{limit} dd"), &line, &theirs_at, &place);
+        assert_eq!(ran(&ours, &line, &ours_at, &place), theirs, "dd {line}");
+        assert_eq!(files(&ours_at), files(&theirs_at), "dd {line}");
+    }
+}
+
+#[test]
+fn a_pipe_that_nobody_writes_to_has_ended_for_who_will_not_wait() {
+    let place = Place::new();
+    let ours = format!("mkfifo p; {} dd", env!("CARGO_BIN_EXE_fathom"));
+    let line = "if=p of=q iflag=nonblock; rm p";
+    let (theirs_at, ours_at) = (laid_out(&place, "theirs"), laid_out(&place, "ours"));
+    let theirs = ran("mkfifo p; dd", line, &theirs_at, &place);
+    assert_eq!(ran(&ours, line, &ours_at, &place), theirs);
+    assert_eq!(files(&ours_at), files(&theirs_at));
 }
 
 fn dd(place: &Place, words: &str) -> Command {

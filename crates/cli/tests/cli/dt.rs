@@ -217,6 +217,18 @@ fn what_cannot_be_done_is_said_with_exit_status_255() {
 }
 
 #[test]
+fn the_time_of_a_test_ends_the_pass_that_is_under_way() {
+    let place = Place::new();
+    // 4096 records at 50 a second would take 82 s.
+    let words = "of=f limit=16m bs=4k iops=50 runtime=1 stats=brief disable=pstats";
+    let said = dt(&place, words).ends(0);
+    assert_eq!(said.err, "");
+    assert!(said.out.contains("errors 0/1, passes 0/1, elapsed 00m01."), "{}", said.out);
+    assert!(!said.out.contains("End of Read pass"), "{}", said.out);
+    assert!(!place.path().join("f").exists());
+}
+
+#[test]
 fn random_offsets_verify_and_the_record_keeps_both_halves() {
     let place = Place::new();
     dt(&place, "of=f limit=256k bs=4k iotype=random rseed=7 pattern=iot flags=direct dispose=keep").ends(0);

@@ -133,7 +133,10 @@ fn twelve_command_lines_have_the_layout_of_the_real_one() {
         "fileio --file-test-mode=rndwr --events=100 --file-io-mode=mmap --file-fsync-end=off run",
         "fileio --file-test-mode=rndrd --time=1 --rate=500 --threads=2 --forced-shutdown=5 run",
         "--num-threads=2 fileio --file-test-mode=rndrd --time=2 --report-checkpoints=1 --file-extra-flags=dsync run",
-        "fileio --file-test-mode=seqwr --events=1100 --file-block-size=4K run",
+        "fileio --file-test-mode=seqwr --events=1100 --file-block-size=4KB run",
+        "fileio --file-test-mode=bogus prepare",
+        "fileio --file-test-mode=rndrd --events=50 --time=0 --forced-shutdown=soon --rand-seed=-7 run",
+        "fileio --file-test-mode=rndrd --events=50 --verbosity=2 --histogram run",
         "fileio cleanup",
     ] {
         same_layout(&places, words);
@@ -164,6 +167,10 @@ fn what_is_wrong_is_said_in_its_words_on_its_stream_with_its_status() {
         "fileio --file-test-mode=rndrd --file-io-mode=bogus run",
         "fileio --file-test-mode=rndrd --file-extra-flags=bogus run",
         "fileio --file-test-mode=rndrd --file-extra-flags=sync,direct run",
+        "fileio --file-test-mode=rndrd --file-extra-flags=direct,bogus run",
+        "fileio --thread-stack-size=x --threads=0 --verbosity=9 run",
+        "fileio --report-interval=x run",
+        "fileio --max-requests=x run",
         "fileio --file-test-mode=rndrd --file-fsync-mode=bogus run",
         "fileio --file-test-mode=rndrd --file-rw-ratio=-1 run",
         "fileio --file-test-mode=rndrd run",

@@ -152,9 +152,9 @@ impl Options {
         Ok(())
     }
 
-    /// Are numbers given for files besides how many?
+    /// Are sizes given for files, or are they links?
     pub fn sizes_files(&self) -> bool {
-        self.file_most > 0 || self.file_least > 0 || self.directories > 0 || self.entry != Entry::File
+        self.file_most > 0 || self.file_least > 0 || self.entry != Entry::File
     }
 }
 
@@ -225,7 +225,8 @@ fn set(options: &mut Options, letter: char, value: &str) -> Result<(), Wrong> {
     match letter {
         'd' => options.directory = value.to_owned(),
         'm' => options.name = Some(value.to_owned()),
-        'r' => options.memory_mib = Some(number(value)?),
+        // 2.00a takes the digits alone, so that `4g` are four MiB; meant are four GiB.
+        'r' => options.memory_mib = Some(scaled(value, &[('g', 1024), ('m', 1)], 1)?),
         'x' => options.runs = Some(number(value)?),
         'z' => options.seed = Some(number(value)?),
         'Z' => options.random_file = Some(value.to_owned()),
@@ -320,6 +321,12 @@ mod tests {
             Asked::Measure(options) => *options,
             Asked::Refused(why) => panic!("{line}: {why}"),
         }
+    }
+
+    #[test]
+    fn memory_is_in_mib_or_has_its_unit() {
+        let memory = |line: &str| options(line).memory_mib;
+        assert_eq!((memory("-r 512"), memory("-r 512m"), memory("-r4G")), (Some(512), Some(512), Some(4096)));
     }
 
     #[test]

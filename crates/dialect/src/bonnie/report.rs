@@ -169,17 +169,17 @@ pub fn table(options: &Options, seen: &Seen, out: &mut impl Write) -> io::Result
     let name: String = seen.name.chars().take(19).collect();
     writeln!(out, "{name:<19} -Create-- --Read--- -Delete-- -Create-- --Read--- -Delete--")?;
     let (head, mut line) = if options.sizes_files() {
-        let mut numbers = match links(options) {
+        let numbers = match links(options) {
             Some(links) => format!("{}:{links}", options.files),
             None => format!("{}:{}:{}", options.files, options.file_most, options.file_least),
         };
-        if options.directories > 0 {
-            let _ = write!(numbers, "/{}", options.directories);
-        }
         (if options.file_least > 0 { "files:max:min      " } else { "files:max          " }, numbers)
     } else {
         ("              files", options.files.to_string())
     };
+    if options.directories > 0 {
+        let _ = write!(line, "/{}", options.directories);
+    }
     writeln!(out, "{head}  /sec %CP  /sec %CP  /sec %CP  /sec %CP  /sec %CP  /sec %CP")?;
     line = format!("{line:>19}");
     for test in FILES {

@@ -367,7 +367,13 @@ impl Reader {
             () if nocache(&self.options.input_flags) || nocache(&self.options.output_flags) => {
                 "direct and nocache"
             }
-            () => return Ok(Asked::Copy(Box::new(self.options), self.warnings)),
+            () => {
+                if self.options.output_flags.contains(&Flag::Append) && !self.options.converts("notrunc") {
+                    let says = "dd: you probably want conv=notrunc with oflag=append";
+                    self.warnings.push(says.to_owned());
+                }
+                return Ok(Asked::Copy(Box::new(self.options), self.warnings));
+            }
         };
         Err(self.refuse(format!("cannot combine {wrong}")))
     }

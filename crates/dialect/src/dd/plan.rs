@@ -46,6 +46,11 @@ impl Options {
         self.both && counts && !whole && self.status != super::options::Status::None
     }
 
+    /// Does each block go out as it came in, rather than through a second buffer?
+    pub fn as_read(&self) -> bool {
+        self.both && self.change().is_none()
+    }
+
     /// What happens to the bytes.
     pub fn change(&self) -> Change {
         let mut table: Vec<u8> = (0..=255).collect();
@@ -107,7 +112,7 @@ pub fn plan(options: &Options) -> Plan {
         to,
         read_size: Bytes(options.read_size),
         write_size: Bytes(options.write_size),
-        as_read: options.both && change.is_none(),
+        as_read: options.as_read(),
         skip: Bytes(options.skip_bytes().unwrap_or(i64::MAX as u64)),
         seek: Bytes(options.seek_bytes().unwrap_or(i64::MAX as u64)),
         most: options.most(),

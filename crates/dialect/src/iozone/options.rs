@@ -165,12 +165,47 @@ impl Options {
 pub enum Asked {
     /// To measure.
     Measure(Box<Options>),
+    /// Nothing: this is told on stdout, `-h` or `-v`.
+    Told(&'static str),
     /// Nothing: this is told on stderr, and the status is 1.
     Refused(String),
 }
 
+/// What `-h` tells: what works here.
+const HELP: &str = "\
+Usage: iozone [options]
+Does what iozone 3.471 does with these options, and keeps what was seen (fathom show).
+
+  -a                   automatic: files of -n to -g, records of -y to -q, both doubling
+  -z                   with -a: small records of large files too
+  -n, -g, -y, -q SIZE  smallest and largest file [64k, 512m] and record [4k, 16m]
+  -s, -r SIZE          one size of a file [512k], of a record [4k]; several times: several
+  -i N                 test 0 to 12; several times: several
+  -I  -o  -e  -c       O_DIRECT; O_SYNC; fsync in the time; close in the time
+  -O  -N               operations a second; microseconds an operation
+  -R  -b FILE          Excel blocks on stdout; in a file
+  -f FILE  -w          the file; it is kept
+  -t N  -F FILE...     throughput mode: so many workers, each with its file
+  -x  -T  -+p PERCENT  with -t: all to their end; threads; readers of test 8
+  -h  -v               this; the version
+
+SIZE is KiB, or ends in k, m or g.
+
+fathom's own:
+  --budget SECONDS     how long a row may be repeated for its error [1]
+  --html FILE          a page with maps, surfaces and errors
+";
+
+/// What `-v` tells.
+const VERSION: &str = "\tIozone: Performance Test of File I/O\n\t        as Version 3.471, by fathom\n";
+
 /// Reads the words.
 pub fn parse(words: &[String]) -> Asked {
+    match words.first().map(String::as_str) {
+        Some("-h" | "--help") => return Asked::Told(HELP),
+        Some("-v" | "--version") => return Asked::Told(VERSION),
+        _ => {}
+    }
     understood(words).map_or_else(Asked::Refused, |options| Asked::Measure(Box::new(options)))
 }
 
@@ -382,6 +417,14 @@ mod tests {
         assert_eq!(large, [64, 128, 256, 512, 1024, 2048, 4096, 8192, 16_384]);
         assert_eq!(said("-az -n 32m -g 32m").unwrap().rows().len(), 13);
         assert_eq!(said("-a -n 64 -g 64 -y 8 -q 16").unwrap().rows().len(), 2);
+    }
+
+    #[test]
+    fn help_and_version_are_told() {
+        for (word, begins) in [("-h", "Usage: iozone"), ("-v", "\tIozone: ")] {
+            let Asked::Told(text) = parse(&[word.to_owned()]) else { panic!("{word}") };
+            assert!(text.starts_with(begins), "{text}");
+        }
     }
 
     #[test]

@@ -161,6 +161,8 @@ pub struct General {
 pub fn general(typed: &Typed, time_s: u64) -> Result<General, Fatal> {
     let text = typed.text("forced_shutdown");
     let seconds = match text {
+        // Without a time limit there is nothing that it could follow.
+        _ if time_s == 0 => None,
         "off" => None,
         "" => Some(time_s / 20),
         _ => {
@@ -224,6 +226,8 @@ pub fn fileio(typed: &Typed, general: General, limits: Limits, runs: bool) -> Re
         ("", false) => None,
         (name, _) => match Mode::of(name) {
             Some(mode) => Some(mode),
+            // Files are made and removed whatever the mode is called.
+            None if !runs => None,
             None => return fatal(format!("Invalid IO operations mode: {name}.")),
         },
     };
@@ -300,7 +304,11 @@ fn flags(list: &str) -> Result<u8, Fatal> {
             "sync" => 1,
             "dsync" => 2,
             "direct" => 4,
-            other => return fatal(format!("Invalid value for file-extra-flags: {other}")),
+            // sysbench names the first of them, whichever is wrong.
+            _ => {
+                let first = list.split(',').find(|name| !name.is_empty()).unwrap_or_default();
+                return fatal(format!("Invalid value for file-extra-flags: {first}"));
+            }
         };
     }
     Ok(flags)

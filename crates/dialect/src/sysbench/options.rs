@@ -131,7 +131,7 @@ impl Typed {
         self.text(name) == "on"
     }
 
-    /// Bytes: digits and at most one letter, of 1024. Anything else is 0.
+    /// Bytes: digits and a letter, of 1024; what follows the letter is passed over (`4GB`). Anything else is 0.
     pub fn size(&self, name: &str) -> u64 {
         size(self.text(name))
     }
@@ -141,15 +141,15 @@ fn size(text: &str) -> u64 {
     let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
     let (number, letter) = text.split_at(digits);
     let Ok(number) = number.parse::<u64>() else { return 0 };
-    let power = match letter {
-        "" => 0,
-        "k" | "K" => 1,
-        "m" | "M" => 2,
-        "g" | "G" => 3,
-        "t" | "T" => 4,
-        "p" | "P" => 5,
-        "e" | "E" => 6,
-        _ => return 0,
+    let power = match letter.chars().next().map(|letter| letter.to_ascii_uppercase()) {
+        None => 0,
+        Some('K') => 1,
+        Some('M') => 2,
+        Some('G') => 3,
+        Some('T') => 4,
+        Some('P') => 5,
+        Some('E') => 6,
+        Some(_) => return 0,
     };
     number.saturating_mul(1u64 << (10 * power))
 }
@@ -159,10 +159,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes_take_one_letter_of_1024() {
-        for (text, bytes) in
-            [("16384", 16_384), ("4K", 4096), ("2g", 2 << 30), ("1x", 0), ("", 0), ("-5", 0), ("1KB", 0)]
-        {
+    fn sizes_take_one_letter_of_1024_and_pass_over_what_follows_it() {
+        let sizes = [
+            ("16384", 16_384),
+            ("4K", 4096),
+            ("2g", 2 << 30),
+            ("1x", 0),
+            ("", 0),
+            ("-5", 0),
+            ("1KB", 1024),
+            ("2GiB", 2 << 30),
+            ("4xK", 0),
+            ("4 K", 0),
+        ];
+        for (text, bytes) in sizes {
             assert_eq!(size(text), bytes, "{text}");
         }
     }

@@ -145,8 +145,7 @@ impl Line {
         match self.typed.take(name, kind, value) {
             Ok(()) => None,
             Err(Refused::Value) => {
-                let shown = name.replace('_', "-");
-                self.err(format!("Invalid value for the '{shown}' option: '{}'\n", value.unwrap_or("")));
+                self.err(format!("Invalid value for the '{name}' option: '{}'\n", value.unwrap_or("")));
                 Some(1)
             }
             Err(Refused::Option) => {
@@ -229,6 +228,10 @@ impl Line {
             return Err(0);
         }
         let limits = self.limits()?;
+        if self.typed.size("thread_stack_size") == 0 {
+            self.out("FATAL: Invalid value for thread-stack-size: 0.\n\n");
+            return Err(1);
+        }
         let verbosity = self.typed.int("verbosity");
         if !(0..=5).contains(&verbosity) {
             self.out(format!("Invalid value for verbosity: {}\n", verbosity as u8));

@@ -27,7 +27,10 @@ pub fn opening(options: &Options, mode: Mode, out: &mut impl Write) -> io::Resul
     }
     match options.seed {
         0 => writeln!(out, "Initializing random number generator from current time\n")?,
-        seed => writeln!(out, "Initializing random number generator from seed ({seed}).\n")?,
+        seed => {
+            let seed = seed.cast_signed();
+            writeln!(out, "Initializing random number generator from seed ({seed}).\n")?;
+        }
     }
     if let Some(seconds) = options.shutdown_s() {
         writeln!(out, "Forcing shutdown in {seconds} seconds")?;
@@ -217,14 +220,13 @@ const STARS: f64 = 40.0;
 
 /// The distribution.
 pub fn histogram(tally: &Tally, out: &mut impl Write) -> io::Result<()> {
-    writeln!(out, "Latency histogram (values are in milliseconds)")?;
     writeln!(out, "       value  ------------- distribution ------------- count")?;
     let most = tally.classes.filled().map(|(_, count)| count).max().unwrap_or(1) as f64;
     for (value, count) in tally.classes.filled() {
         let stars = "*".repeat((STARS * count as f64 / most + 0.5).floor() as usize);
         writeln!(out, "{value:>12.3} |{stars:<40} {count}")?;
     }
-    writeln!(out, " ")
+    Ok(())
 }
 
 /// What `prepare` says before its files.

@@ -27,7 +27,10 @@ impl End {
     fn new(targets: Arc<[OpenTarget]>, target: usize) -> Self {
         let kind = targets[target].fd().and_then(|fd| rustix::fs::fstat(fd).ok());
         let kind = kind.map(|about| FileType::from_raw_mode(about.st_mode));
-        let waits = matches!(kind, Some(FileType::Fifo | FileType::Socket | FileType::CharacterDevice));
+        let slow = matches!(kind, Some(FileType::Fifo | FileType::Socket | FileType::CharacterDevice));
+        // Opened so that it never waits: a pipe that nobody writes to has ended, but would never become ready.
+        let at_once = targets[target].fd().and_then(|fd| rustix::fs::fcntl_getfl(fd).ok());
+        let waits = slow && !at_once.is_some_and(|flags| flags.contains(OFlags::NONBLOCK));
         End { targets, target, waits }
     }
 
