@@ -1,14 +1,14 @@
 //! The coordinating thread of a run: starts each stream when those before it have ended, collects what workers
 //! hand over, tells the watcher once a slot and passes its orders on.
 
-use crate::together::barriers;
+use crate::together::{Gate, gates};
 use crate::used::worker_samples;
 use crate::{Clock, Fault, Frame, Outbox, Outcome, Published, Steering, empty_interval, sys};
 use fathom_record::*;
 use fathom_spec::{Bytes, Nanos, Plan, Stream, StreamId, Verb, Window};
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
-use std::sync::{Arc, Barrier, OnceLock};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 /// Reads other people's counters; called by the coordinator once an interval.
@@ -301,15 +301,18 @@ impl<'p, 'j> Conductor<'p, 'j> {
                 ready.push(id);
             }
         }
-        for (id, barrier) in barriers(self.plan, &self.jobs, &ready) {
-            self.start_stream(scope, (id, barrier), control, run);
+        for (id, gate) in gates(self.plan, &self.jobs, &ready) {
+            match self.failure {
+                None => self.start_stream(scope, (id, gate), control, run),
+                Some(_) => self.stands[id].state = State::Ended,
+            }
         }
     }
 
     fn start_stream<'s>(
         &mut self,
         scope: &'s std::thread::Scope<'s, '_>,
-        (id, barrier): (usize, Arc<Barrier>),
+        (id, gate): (usize, Arc<Gate>),
         control: &mut dyn Control,
         run: &mut Run,
     ) where
@@ -326,7 +329,7 @@ impl<'p, 'j> Conductor<'p, 'j> {
         let stand = &mut self.stands[id];
         stand.state = if mine.is_empty() { State::Ended } else { State::Running };
         stand.running = mine.len() as u32;
-        for job in mine {
+        for (number, job) in (0..).zip(mine) {
             let published = Arc::new(Published::default());
             stand.published.push(published.clone());
             let (empty, empties) = sync_channel(2);
@@ -343,7 +346,7 @@ impl<'p, 'j> Conductor<'p, 'j> {
                 published,
                 notes: self.notes.clone(),
             };
-            let (barrier, began, full) = (barrier.clone(), stand.began.clone(), self.full.clone());
+            let (own_gate, began, full) = (gate.clone(), stand.began.clone(), self.full.clone());
             let (lengths, window) = ((self.plan.slot, self.plan.interval), stream.window);
             let spawned = std::thread::Builder::new()
                 .name(format!("{}.{}", stream.name, job.worker))
@@ -352,7 +355,10 @@ impl<'p, 'j> Conductor<'p, 'j> {
                     let (id, worker) = (job.stream, job.worker);
                     pin(&job.cpus);
                     let prepared = (job.prepare)(&seat);
-                    barrier.wait();
+                    if !own_gate.wait() {
+                        let _ = seat.notes.send(Message::Gone(id));
+                        return;
+                    }
                     let at_ns = *began.get_or_init(|| seat.clock.now());
                     let message = match prepared {
                         Err(error) => Message::Failed(error),
@@ -373,10 +379,16 @@ impl<'p, 'j> Conductor<'p, 'j> {
                     let _ = seat.notes.send(Message::Gone(id));
                 });
             if let Err(error) = spawned {
-                // The barrier would wait for ever for a thread that does not exist: end what can be ended.
-                stand.steering.stop.store(true, Relaxed);
+                gate.call_off();
+                stand.running = number;
+                stand.state = if number == 0 { State::Ended } else { State::Running };
+                self.stands.iter().for_each(|stand| stand.steering.stop.store(true, Relaxed));
                 self.failure = Some(ExecuteError::System {
-                    what: format!("cannot start a thread for {}: {error}", self.plan.streams[id].name),
+                    what: format!(
+                        "cannot start thread {} of {}: {error}",
+                        number + 1,
+                        self.plan.streams[id].name
+                    ),
                     hint: "use fewer workers, or raise the limit on processes (ulimit -u)".to_owned(),
                 });
                 return;
