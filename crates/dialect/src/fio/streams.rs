@@ -217,6 +217,8 @@ fn align(job: &Job) -> Bytes {
     match job.sizes.align {
         // In order, an I/O begins where the one before it ended, wherever that is.
         None if job.sizes.unaligned && !job.direction.random => Bytes(1),
+        // What stands behind another is not moved.
+        _ if !job.direction.random => Bytes(0),
         align => Bytes(align.unwrap_or(0)),
     }
 }
@@ -235,6 +237,11 @@ fn expect(job: &Job) -> Expect {
 fn pattern(job: &Job) -> Result<Pattern, Trouble> {
     let direction = &job.direction;
     if direction.random {
+        if job.area.zones.is_some() {
+            let hint =
+                "use rw=read or rw=write, or random_distribution=zoned for some parts more than others";
+            return Err(wrong(job, "zonemode=strided is for jobs in order, this one is random", hint));
+        }
         let mut pattern = distribution(job)?;
         if direction.random_percent == 0 {
             return Ok(Pattern::Sequential(Begin::First));

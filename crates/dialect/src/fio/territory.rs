@@ -33,6 +33,8 @@ pub struct FileNeed {
     pub found: Option<u64>,
     /// A block device.
     pub device: bool,
+    /// It is no longer than what was written to it: nothing lengthens it before, unless it is written out.
+    pub grows: bool,
 }
 
 /// Where a clone works.
@@ -120,9 +122,13 @@ pub fn territory(job: &Job, clone: u32, facts: &Facts) -> Result<Territory, Trou
     let apart = drawn.iter().any(|bytes| *bytes != drawn[0]);
     let need = |(number, (path, found)): (usize, (String, Option<FileFacts>))| FileNeed {
         path,
-        bytes: drawn.get(number).copied().unwrap_or(offset + length),
+        bytes: match job.area.append {
+            true => found.map_or(0, |facts| facts.bytes),
+            false => drawn.get(number).copied().unwrap_or(offset + length),
+        },
         found: found.map(|facts| facts.bytes),
         device: found.is_some_and(|facts| facts.device),
+        grows: grows(job) && count == 1 && !found.is_some_and(|facts| facts.device),
     };
     let files: Vec<FileNeed> = paths.into_iter().zip(found).enumerate().map(need).collect();
     if let Some(small) = files.iter().find(|file| file.device && file.found.unwrap_or(0) < file.bytes) {
@@ -145,6 +151,16 @@ pub fn territory(job: &Job, clone: u32, facts: &Facts) -> Result<Territory, Trou
     // As one file of all their bytes, where they differ: sizes are whole blocks already.
     let (part, parts) = if apart { (all, 1) } else { (length, count) };
     Ok(Territory { files, offset, length, apart, io_bytes: io_bytes(job, total, part, parts) })
+}
+
+/// Is a job's file as long as its writes have made it? Reads need bytes that are there, and so does a mapping.
+fn grows(job: &Job) -> bool {
+    let only_writes = job.direction.verbs.iter().all(|verb| *verb == fathom_spec::Verb::Write);
+    let lengthens = matches!(job.files.fallocate, "none" | "0" | "keep") || job.area.append;
+    only_writes
+        && lengthens
+        && !matches!(job.engine.name, "mmap" | "falloc" | "ftruncate")
+        && job.replay.is_none()
 }
 
 /// What `filesize=` says of each file: of a range each draws its own, whole blocks of the smallest size.
