@@ -290,9 +290,11 @@ impl Maker<'_> {
     /// `exitall`: the groups that a job takes along when it ends.
     fn take_down(&mut self) {
         let one_group = self.group == 0;
+        // Whoever says it says it for all: as in fio the first job that ends takes its group along.
+        let said = self.jobs.iter().any(|job| job.stop.takes_down.is_some());
         for member in &self.members {
             let job = &self.jobs[member.job];
-            match job.stop.takes_down {
+            match job.stop.takes_down.or(said.then_some("group")) {
                 None => {}
                 Some("group") => {
                     self.plan.streams[member.stream.0 as usize].stop.takes_down = Some(member.group)

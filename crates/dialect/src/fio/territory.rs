@@ -95,6 +95,7 @@ pub fn territory(job: &Job, clone: u32, facts: &Facts) -> Result<Territory, Trou
     let file_size = drawn.iter().copied().max();
     // What each file is to hold, if that was said.
     let each = match (file_size, job.area.size) {
+        (Some(bytes), Some(Amount::Percent(percent))) => Some((bytes as f64 * percent / 100.0) as u64),
         (Some(bytes), _) => Some(bytes),
         (None, Some(Amount::Bytes(bytes))) => Some(bytes / count),
         (None, Some(Amount::Percent(percent))) => Some((together as f64 * percent / 100.0) as u64 / count),
@@ -185,7 +186,9 @@ fn length(job: &Job, offset: u64, real: u64, each: Option<u64>) -> Result<u64, T
     let left = real.saturating_sub(offset);
     // Bytes from a fixed offset lie behind it: a file that is to be made grows by the offset. From a share of the
     // file, and in a file whose size was said, only what is left can be used.
+    let share = matches!(job.area.size, Some(Amount::Percent(_)));
     let length = match (each, job.area.file_size) {
+        (Some(each), Some(_)) if share => each.min(left),
         (Some(_), Some(_)) | (None, _) => left,
         (Some(each), None) if percent => each.min(left),
         (Some(each), None) => each,
@@ -281,6 +284,8 @@ mod tests {
         assert_eq!(files, [file("a.0.0", m / 2), file("a.0.1", m / 2)]);
         assert_eq!(io, 75 * 4096);
         assert_eq!(told("filesize=512k\nsize=2m\nnrfiles=2", 0).3, m);
+        let quarter = told("filename=f\nfilesize=1m\nsize=25%\noffset_increment=25%", 3);
+        assert_eq!(quarter, (vec![file("f", m)], 3 * m / 4, m / 4, m / 4));
         assert_eq!(told("size=1m\nioengine=null", 0), (vec![], 0, m, m));
     }
 
