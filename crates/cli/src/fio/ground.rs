@@ -156,7 +156,7 @@ fn make(job: &Job, file: &FileNeed, fills: bool, engine: &mut Engine, interrupt:
         Err(error) => return Err(cannot(error)),
     }
     // What is not written out is a hole, as large as what will be written needs.
-    if opened.metadata().map_err(cannot)?.len() < file.bytes && !(file.grows && !fills) {
+    if opened.metadata().map_err(cannot)?.len() < file.bytes && (fills || !file.grows) {
         opened.set_len(file.bytes).map_err(cannot)?;
     }
     if fills {

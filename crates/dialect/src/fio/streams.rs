@@ -5,7 +5,7 @@ use super::numbers;
 use super::place::Trouble;
 use super::replay::Replay;
 use super::terms::Hint;
-use super::territory::{Territory, column, least_block, ranges};
+use super::territory::{Territory, align, column, least_block, ranges};
 use fathom_spec::*;
 
 /// What a clone stands on.
@@ -209,17 +209,6 @@ fn made(
         priorities: job.engine.priorities.clone(),
         checker_cpus: job.data.checker_cpus.clone(),
         shared: None,
-    }
-}
-
-/// Of what offsets are multiples.
-fn align(job: &Job) -> Bytes {
-    match job.sizes.align {
-        // In order, an I/O begins where the one before it ended, wherever that is.
-        None if job.sizes.unaligned && !job.direction.random => Bytes(1),
-        // What stands behind another is not moved.
-        _ if !job.direction.random => Bytes(0),
-        align => Bytes(align.unwrap_or(0)),
     }
 }
 

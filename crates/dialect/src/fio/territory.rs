@@ -4,6 +4,7 @@ use super::job::Job;
 use super::numbers::Amount;
 use super::place::Trouble;
 use super::streams::mixed;
+use fathom_spec::Bytes;
 
 /// What is known of a file or device before anything is done to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -216,6 +217,17 @@ fn offset(job: &Job, clone: u32, real: u64) -> u64 {
 /// The smallest I/O of the directions that occur.
 pub(crate) fn least_block(job: &Job) -> u64 {
     ranges(job).map(|(least, _)| least).min().unwrap_or(4096)
+}
+
+/// Of what offsets are multiples.
+pub(crate) fn align(job: &Job) -> Bytes {
+    match job.sizes.align {
+        // In order, an I/O begins where the one before it ended, wherever that is.
+        None if job.sizes.unaligned && !job.direction.random => Bytes(1),
+        // What stands behind another is not moved.
+        _ if !job.direction.random => Bytes(0),
+        align => Bytes(align.unwrap_or(0)),
+    }
 }
 
 /// The sizes of the directions that occur.
