@@ -17,7 +17,7 @@ use crate::surroundings::{self, Interrupt, Signalled};
 use crate::watch::{Progress, Watch};
 use anyhow::{Result, bail};
 use asked::Asked;
-use fathom_dialect::fio::report::{Moment, Report, ReportJob, disks, log_name, logs, normal};
+use fathom_dialect::fio::report::{Moment, Report, ReportJob, SoFar, disks, log_name, logs, normal};
 use fathom_dialect::fio::{self, General, Job, Planned};
 use fathom_engine::Engine;
 use fathom_host::Roots;
@@ -113,7 +113,8 @@ impl Session {
         };
         ground::lay_out(&self.jobs, &planned, engine, &interrupt, (&mut laid_out, &mut say))?;
         if self.jobs.iter().all(|job| job.files.create_only) {
-            writeln!(out, "\n")?;
+            let nothing = SoFar::new(&planned.plan).run(0, &[]);
+            self.report(&reports, &nothing, None, &mut out)?;
             return Ok(if interrupt.raised() { BY_SIGNAL } else { 0 });
         }
         let _schedulers = scheduler::set(&self.jobs, &planned, &roots)?;

@@ -146,6 +146,25 @@ fn directions_and_orders() {
 }
 
 #[test]
+fn what_is_said_of_random_jobs_moves_no_others_and_the_other_way_round() {
+    let align = |options: &str| blocks(options).align;
+    assert_eq!(align("rw=randread\nblockalign=8k"), Bytes(8192));
+    assert_eq!(align("rw=read\nblockalign=8k"), Bytes(0));
+    let zoned = wrong("[a]\nsize=1m\nrw=randread\nzonemode=strided\nzonesize=8k\n");
+    assert!(zoned.contains("this one is random"), "{zoned}");
+}
+
+#[test]
+fn whoever_says_exitall_says_it_for_the_whole_group() {
+    let taken = |text: &str| {
+        let plan = planned(text).plan;
+        plan.streams.iter().map(|stream| stream.stop.takes_down.is_some()).collect::<Vec<_>>()
+    };
+    assert_eq!(taken("[a]\nsize=1m\n[b]\nsize=1m\nexitall\n"), [true, true]);
+    assert_eq!(taken("[a]\nsize=1m\n[b]\nsize=1m\n"), [false, false]);
+}
+
+#[test]
 fn sizes_of_blocks() {
     let sizes = |options: &str| blocks(options).sizes;
     let b = Bytes;
@@ -316,6 +335,9 @@ fn clones_share_named_files_and_have_made_up_ones_of_their_own() {
     assert!(
         matches!(&picked.plan.spaces[0], Space::Picked { over, by: Pattern::Uniform { once: false } } if over.len() == 4)
     );
+    let in_turn = planned("[a]\nsize=1m\nnrfiles=4\nfile_service_type=roundrobin:3\n");
+    let three = Pattern::Runs { of: Box::new(Pattern::Sequential(Begin::First)), run: 3, same: true };
+    assert!(matches!(&in_turn.plan.spaces[0], Space::Picked { by, .. } if *by == three));
     let one_after_the_other = planned("[a]\nsize=1m\nfilename=x:y\nfile_service_type=sequential\n");
     assert!(matches!(&one_after_the_other.plan.spaces[0], Space::Concat(over) if over.len() == 2));
     let shifted = planned("[a]\nsize=1m\nnumjobs=2\nfilename=f\noffset_increment=1m\n");

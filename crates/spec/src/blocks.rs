@@ -179,7 +179,8 @@ pub enum Generator {
 pub enum Mix {
     /// One.
     Only(Verb),
-    /// Reads with this probability, else writes.
+    /// Reads with this probability, else writes. Where they have timetables, one that is not due yet lets the other go first
+    /// (unless what is written is verified), so that each is done at its own rate.
     Random {
         /// 0 to 100.
         read_percent: u8,

@@ -3,6 +3,7 @@
 use crate::surroundings;
 use fathom_dialect::fio::{self, Job, Section, Surroundings, Trouble, help};
 use std::io::{Read, Write};
+use std::path::Path;
 
 /// What came of the words.
 pub enum Asked {
@@ -56,9 +57,7 @@ pub fn read(words: &[String]) -> Result<Asked, String> {
         None => files.push(line.profile),
     }
     if files.is_empty() && line.sections.is_empty() {
-        eprintln!("No job(s) defined\n");
-        let _ = help::usage(&mut std::io::stdout().lock());
-        return Ok(Asked::Answered(1));
+        return Ok(no_jobs());
     }
     let parts = fio::Parts { defaults: line.globals, command_line: line.sections, files };
     let (mut jobs, globals) =
@@ -70,8 +69,11 @@ pub fn read(words: &[String]) -> Result<Asked, String> {
     }
     fio::settle_nodes(&mut jobs, &nodes()).map_err(|trouble| trouble.render())?;
     fio::recall(&mut jobs, &bytes_of, &device).map_err(|trouble| trouble.render())?;
+    if jobs.is_empty() && !line.general.parse_only {
+        return Ok(no_jobs());
+    }
     check(&line.general, &jobs)?;
-    if line.general.parse_only || jobs.is_empty() {
+    if line.general.parse_only {
         // The process ends here, and thousands of jobs take as long to be given back as a tenth of all the reading.
         std::mem::forget(jobs);
         return Ok(Asked::Answered(0));
@@ -83,6 +85,14 @@ pub fn read(words: &[String]) -> Result<Asked, String> {
     let pairs =
         |list: Vec<(&str, String)>| list.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
     Ok(Asked::Jobs { general: Box::new(line.general), jobs, global: globals.map(pairs) })
+}
+
+/// Nothing was said that could be run: the words are wrong, an empty file was named, or a section that no file has.
+fn no_jobs() -> Asked {
+    eprintln!("No job(s) defined\n");
+    // Whoever does not read the words gets the status all the same.
+    let _ = help::usage(&mut std::io::stdout().lock());
+    Asked::Answered(1)
 }
 
 /// Recordings that were put together go into the files that were named for them.
@@ -188,6 +198,11 @@ fn answer(general: &fio::General) -> std::io::Result<Option<u8>> {
     Ok(None)
 }
 
+/// A directory of a job that is not there. It is not made: it may be a mistake, or a disk that is not mounted.
+fn missing(job: &Job) -> Option<&String> {
+    job.files.directories.iter().find(|folder| !Path::new(folder).is_dir())
+}
+
 fn check(general: &fio::General, jobs: &[Job]) -> Result<(), String> {
     if general.read_only
         && let Some(job) = jobs.iter().find(|job| job.direction.verbs.iter().any(|verb| verb.writes()))
@@ -211,6 +226,18 @@ fn check(general: &fio::General, jobs: &[Job]) -> Result<(), String> {
     if let Some(job) = jobs.iter().find(beyond) {
         let what = format!("{}: sqthread_poll_cpu names a CPU that is not there", job.name);
         return Err(Trouble::at(&job.at, what, "/sys/devices/system/cpu has those that are").render());
+    }
+    let beyond = |job: &Job| {
+        let named = job.place.cpus.iter().flatten();
+        named.copied().find(|cpu| !cpus.join(format!("cpu{cpu}")).exists())
+    };
+    if let Some((job, cpu)) = jobs.iter().find_map(|job| Some((job, beyond(job)?))) {
+        let what = format!("{}: cpus_allowed names CPU {cpu}, which is not there", job.name);
+        return Err(Trouble::at(&job.at, what, "/sys/devices/system/cpu has those that are").render());
+    }
+    if let Some((job, folder)) = jobs.iter().find_map(|job| Some((job, missing(job)?))) {
+        let what = format!("{}: {folder} is not a directory", job.name);
+        return Err(Trouble::at(&job.at, what, "directory= names one that is there; make it first").render());
     }
     let clones: u64 = jobs.iter().map(|job| u64::from(job.start.clones)).sum();
     match general.max_jobs {

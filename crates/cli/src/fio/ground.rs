@@ -95,14 +95,17 @@ pub fn lay_out(
         let writes = job.direction.verbs.iter().any(|verb| verb.writes());
         let short = |file: &&FileNeed| match directories {
             true => !Path::new(&file.path).is_dir(),
-            false => !file.device && look(&file.path).map_or(0, |facts| facts.bytes) < file.bytes,
+            false if file.device => false,
+            false => look(&file.path).map_or(file.bytes > 0 || file.grows, |facts| facts.bytes < file.bytes),
         };
         let needed: Vec<&FileNeed> =
             member.files.iter().filter(|file| done.insert((&file.path, file.bytes))).filter(short).collect();
         if needed.is_empty() {
             continue;
         }
-        say(&job.name, needed.len() as u64, needed.iter().map(|file| file.bytes).sum())?;
+        if !job.files.create_on_open {
+            say(&job.name, needed.len() as u64, needed.iter().map(|file| file.bytes).sum())?;
+        }
         if !job.files.create {
             bail!("file creation disallowed by allow_file_create=0\nhint: make {} first", needed[0].path);
         }
@@ -127,10 +130,8 @@ fn make(job: &Job, file: &FileNeed, fills: bool, engine: &mut Engine, interrupt:
         let hint = "free some space, or say a smaller size=; directory= says where files are made";
         anyhow::anyhow!("cannot lay out {} with {} bytes: {error}\nhint: {hint}", file.path, file.bytes)
     };
-    // Only what a format of names has in it is made, and not the directory that the user named.
-    if let Some(parent) =
-        Path::new(&file.path).parent().filter(|_| job.files.names.is_empty() && job.replay.is_none())
-    {
+    // What a name has in it is made; what directory= says is there already.
+    if let Some(parent) = Path::new(&file.path).parent().filter(|_| job.replay.is_none()) {
         std::fs::create_dir_all(parent).map_err(cannot)?;
     }
     let opened = OpenOptions::new().write(true).create(true).truncate(false).mode(0o644).open(&file.path);
@@ -140,6 +141,7 @@ fn make(job: &Job, file: &FileNeed, fills: bool, engine: &mut Engine, interrupt:
     }
     let found = opened.metadata().map_err(cannot)?.len();
     let reserved = match job.files.fallocate {
+        _ if file.bytes == 0 => Ok(()),
         "none" | "0" => Ok(()),
         "truncate" => opened.set_len(file.bytes),
         "keep" => {
@@ -154,7 +156,7 @@ fn make(job: &Job, file: &FileNeed, fills: bool, engine: &mut Engine, interrupt:
         Err(error) => return Err(cannot(error)),
     }
     // What is not written out is a hole, as large as what will be written needs.
-    if opened.metadata().map_err(cannot)?.len() < file.bytes {
+    if opened.metadata().map_err(cannot)?.len() < file.bytes && (fills || !file.grows) {
         opened.set_len(file.bytes).map_err(cannot)?;
     }
     if fills {

@@ -5,7 +5,7 @@ use super::line::Line;
 use crate::surroundings::Signalled;
 use fathom_dialect::fio::report::SoFar;
 use fathom_drive::{Balloon, HostSampler, Sampler};
-use fathom_record::{Control, Event, Interval, Run, Steer, Totals};
+use fathom_record::{Control, Event, Happening, Interval, Run, Steer, Totals};
 use fathom_spec::{Nanos, Plan};
 
 /// Prints a run that is not over.
@@ -22,7 +22,12 @@ pub struct Shown<'a> {
     tell: Tell<'a>,
     line: Option<Line>,
     idle: Option<&'a Balloon>,
+    /// Blocks that were not as they should be and may still be told.
+    mismatches_left: u32,
 }
+
+/// So many blocks that are not as they should be are told of, each in a line on stderr.
+const MISMATCHES_TOLD: u32 = 100;
 
 impl<'a> Shown<'a> {
     /// Tells of a run of this plan.
@@ -50,6 +55,7 @@ impl<'a> Shown<'a> {
             tell,
             line,
             idle: None,
+            mismatches_left: MISMATCHES_TOLD,
         }
     }
 
@@ -62,6 +68,17 @@ impl<'a> Shown<'a> {
     pub fn end(&mut self) {
         if let Some(line) = &mut self.line {
             line.end();
+        }
+    }
+
+    /// Says what a check found, as fio does when it finds it; the report has no more than a number.
+    fn wrong(&mut self, note: &str) {
+        let Some(left) = self.mismatches_left.checked_sub(1) else { return };
+        self.mismatches_left = left;
+        self.end();
+        eprintln!("verify: {note}");
+        if left == 0 {
+            eprintln!("verify: there may be more of them");
         }
     }
 
@@ -79,6 +96,9 @@ impl<'a> Shown<'a> {
 impl Control for Shown<'_> {
     fn event(&mut self, event: &Event) {
         self.so_far.event(event);
+        if let Happening::Mismatch { note, .. } = &event.what {
+            self.wrong(note);
+        }
         if let Some(line) = &mut self.line {
             line.event(event);
         }

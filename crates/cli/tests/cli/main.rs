@@ -11,6 +11,7 @@ mod dt_shapes;
 mod dt_watch;
 mod faults;
 mod fio;
+mod fio_beside;
 mod fio_checked;
 mod fio_idle;
 mod fio_logs;

@@ -95,8 +95,10 @@ impl Parser<'_> {
         if let Some(rest) = content.strip_prefix('[') {
             return self.header(rest, at);
         }
-        if let Some(name) = content.strip_prefix("include").filter(|rest| rest.starts_with([' ', '\t'])) {
-            return self.include(name.trim(), &at, depth);
+        if let Some(name) = content.strip_prefix("include").filter(|rest| rest.starts_with([' ', '\t', '=']))
+        {
+            let name = name.trim_start();
+            return self.include(name.strip_prefix('=').unwrap_or(name).trim(), &at, depth);
         }
         let (name, value) = match content.split_once('=') {
             Some((name, value)) => (name.trim(), Some(value.trim())),
@@ -297,6 +299,8 @@ pub(crate) mod tests {
     #[test]
     fn included_lines_stand_where_they_are_included() {
         assert_eq!(told("[a]\ninclude inc.fio\nrw=read\n")[0].1, ["iodepth=7", "rw=read"]);
+        assert_eq!(told("[a]\ninclude=inc.fio\nrw=read\n")[0].1, ["iodepth=7", "rw=read"]);
+        assert_eq!(told("[a]\ninclude = inc.fio\n")[0].1, ["iodepth=7"]);
         assert_eq!(
             told("include jobs.fio\nrw=read\n"),
             [("x".into(), vec!["bs=2k".into(), "rw=read".to_owned()])]

@@ -122,10 +122,11 @@ fn area(look: &Look) -> Result<Area, Trouble> {
         }
         _ => None,
     };
+    let said = |name: &str| look.amount(name).filter(|amount| *amount != numbers::Amount::Bytes(0));
     Ok(Area {
-        size: look.amount("size"),
+        size: said("size"),
         file_size,
-        io_size: look.amount("io_size").filter(|amount| *amount != numbers::Amount::Bytes(0)),
+        io_size: said("io_size"),
         offset: look.amount("offset"),
         increment: look.amount("offset_increment"),
         align: look.count("offset_align").unwrap_or(0),
@@ -136,6 +137,7 @@ fn area(look: &Look) -> Result<Area, Trouble> {
 
 fn direction(look: &Look) -> Result<Direction, Trouble> {
     let (word, modifier) = look.word("rw", "read");
+    let word = if word == "readwrite" { "rw" } else { word };
     let modifier = match modifier {
         None => None,
         Some(text) => {

@@ -241,6 +241,14 @@ impl Maker<'_> {
                         "normal" | "gauss" => Pattern::Normal(skew(job, 50.0)),
                         _ => Pattern::Sequential(Begin::First),
                     };
+                    // `roundrobin:8`: so many I/Os of a file before it is another's turn.
+                    let run = job.files.service.1.as_deref().and_then(|text| text.parse().ok()).unwrap_or(1);
+                    let by = match word {
+                        "random" | "roundrobin" if run > 1 => {
+                            Pattern::Runs { of: Box::new(by), run, same: true }
+                        }
+                        _ => by,
+                    };
                     Space::Picked { over, by }
                 }
             },
@@ -251,6 +259,8 @@ impl Maker<'_> {
 
     fn target(&mut self, job: &Job, file: &FileNeed) -> TargetId {
         let writes = job.direction.verbs.iter().any(|verb| verb.writes()) && !job.data.verify_only;
+        // To reserve space is to write, whichever direction it stands for.
+        let writes = writes || job.engine.name == "falloc";
         let access = if writes { Access::Write } else { Access::Read };
         let (durability, code) = match job.sync.open {
             "sync" => (Durability::Full, 2),
@@ -259,7 +269,10 @@ impl Maker<'_> {
         };
         // Files are laid out before; a write may still find one that another job made too short.
         let reserved = job.files.fallocate != "none" && !job.files.create_on_open;
-        let create = (writes && !file.device && reserved).then_some(file.bytes);
+        let create = match file.grows {
+            true => writes.then_some(0),
+            false => (writes && !file.device && reserved).then_some(file.bytes),
+        };
         let key = (file.path.clone(), writes, job.sync.direct, code, create);
         let targets = &mut self.plan.targets;
         *self.targets.entry(key).or_insert_with(|| {
@@ -277,9 +290,11 @@ impl Maker<'_> {
     /// `exitall`: the groups that a job takes along when it ends.
     fn take_down(&mut self) {
         let one_group = self.group == 0;
+        // Whoever says it says it for all: as in fio the first job that ends takes its group along.
+        let said = self.jobs.iter().any(|job| job.stop.takes_down.is_some());
         for member in &self.members {
             let job = &self.jobs[member.job];
-            match job.stop.takes_down {
+            match job.stop.takes_down.or(said.then_some("group")) {
                 None => {}
                 Some("group") => {
                     self.plan.streams[member.stream.0 as usize].stop.takes_down = Some(member.group)

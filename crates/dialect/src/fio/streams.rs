@@ -5,7 +5,7 @@ use super::numbers;
 use super::place::Trouble;
 use super::replay::Replay;
 use super::terms::Hint;
-use super::territory::{Territory, column, least_block, ranges};
+use super::territory::{Territory, align, column, least_block, ranges};
 use fathom_spec::*;
 
 /// What a clone stands on.
@@ -212,15 +212,6 @@ fn made(
     }
 }
 
-/// Of what offsets are multiples.
-fn align(job: &Job) -> Bytes {
-    match job.sizes.align {
-        // In order, an I/O begins where the one before it ended, wherever that is.
-        None if job.sizes.unaligned && !job.direction.random => Bytes(1),
-        align => Bytes(align.unwrap_or(0)),
-    }
-}
-
 /// What the kernel is told of the order of I/Os.
 fn expect(job: &Job) -> Expect {
     match job.terms.hint {
@@ -235,6 +226,11 @@ fn expect(job: &Job) -> Expect {
 fn pattern(job: &Job) -> Result<Pattern, Trouble> {
     let direction = &job.direction;
     if direction.random {
+        if job.area.zones.is_some() {
+            let hint =
+                "use rw=read or rw=write, or random_distribution=zoned for some parts more than others";
+            return Err(wrong(job, "zonemode=strided is for jobs in order, this one is random", hint));
+        }
         let mut pattern = distribution(job)?;
         if direction.random_percent == 0 {
             return Ok(Pattern::Sequential(Begin::First));

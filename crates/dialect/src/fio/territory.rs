@@ -4,6 +4,7 @@ use super::job::Job;
 use super::numbers::Amount;
 use super::place::Trouble;
 use super::streams::mixed;
+use fathom_spec::Bytes;
 
 /// What is known of a file or device before anything is done to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,6 +34,8 @@ pub struct FileNeed {
     pub found: Option<u64>,
     /// A block device.
     pub device: bool,
+    /// It is no longer than what was written to it: nothing lengthens it before, unless it is written out.
+    pub grows: bool,
 }
 
 /// Where a clone works.
@@ -93,6 +96,7 @@ pub fn territory(job: &Job, clone: u32, facts: &Facts) -> Result<Territory, Trou
     let file_size = drawn.iter().copied().max();
     // What each file is to hold, if that was said.
     let each = match (file_size, job.area.size) {
+        (Some(bytes), Some(Amount::Percent(percent))) => Some((bytes as f64 * percent / 100.0) as u64),
         (Some(bytes), _) => Some(bytes),
         (None, Some(Amount::Bytes(bytes))) => Some(bytes / count),
         (None, Some(Amount::Percent(percent))) => Some((together as f64 * percent / 100.0) as u64 / count),
@@ -120,9 +124,13 @@ pub fn territory(job: &Job, clone: u32, facts: &Facts) -> Result<Territory, Trou
     let apart = drawn.iter().any(|bytes| *bytes != drawn[0]);
     let need = |(number, (path, found)): (usize, (String, Option<FileFacts>))| FileNeed {
         path,
-        bytes: drawn.get(number).copied().unwrap_or(offset + length),
+        bytes: match job.area.append {
+            true => found.map_or(0, |facts| facts.bytes),
+            false => drawn.get(number).copied().unwrap_or(offset + length),
+        },
         found: found.map(|facts| facts.bytes),
         device: found.is_some_and(|facts| facts.device),
+        grows: grows(job) && count == 1 && !found.is_some_and(|facts| facts.device),
     };
     let files: Vec<FileNeed> = paths.into_iter().zip(found).enumerate().map(need).collect();
     if let Some(small) = files.iter().find(|file| file.device && file.found.unwrap_or(0) < file.bytes) {
@@ -147,6 +155,16 @@ pub fn territory(job: &Job, clone: u32, facts: &Facts) -> Result<Territory, Trou
     Ok(Territory { files, offset, length, apart, io_bytes: io_bytes(job, total, part, parts) })
 }
 
+/// Is a job's file as long as its writes have made it? Reads need bytes that are there, and so does a mapping.
+fn grows(job: &Job) -> bool {
+    let only_writes = job.direction.verbs.iter().all(|verb| *verb == fathom_spec::Verb::Write);
+    let lengthens = matches!(job.files.fallocate, "none" | "0" | "keep") || job.area.append;
+    only_writes
+        && lengthens
+        && !matches!(job.engine.name, "mmap" | "falloc" | "ftruncate")
+        && job.replay.is_none()
+}
+
 /// What `filesize=` says of each file: of a range each draws its own, whole blocks of the smallest size.
 fn drawn(job: &Job, clone: u32, count: u64, chance: u64) -> Vec<u64> {
     let Some((least, most)) = job.area.file_size else { return Vec::new() };
@@ -169,7 +187,9 @@ fn length(job: &Job, offset: u64, real: u64, each: Option<u64>) -> Result<u64, T
     let left = real.saturating_sub(offset);
     // Bytes from a fixed offset lie behind it: a file that is to be made grows by the offset. From a share of the
     // file, and in a file whose size was said, only what is left can be used.
+    let share = matches!(job.area.size, Some(Amount::Percent(_)));
     let length = match (each, job.area.file_size) {
+        (Some(each), Some(_)) if share => each.min(left),
         (Some(_), Some(_)) | (None, _) => left,
         (Some(each), None) if percent => each.min(left),
         (Some(each), None) => each,
@@ -197,6 +217,17 @@ fn offset(job: &Job, clone: u32, real: u64) -> u64 {
 /// The smallest I/O of the directions that occur.
 pub(crate) fn least_block(job: &Job) -> u64 {
     ranges(job).map(|(least, _)| least).min().unwrap_or(4096)
+}
+
+/// Of what offsets are multiples.
+pub(crate) fn align(job: &Job) -> Bytes {
+    match job.sizes.align {
+        // In order, an I/O begins where the one before it ended, wherever that is.
+        None if job.sizes.unaligned && !job.direction.random => Bytes(1),
+        // What stands behind another is not moved.
+        _ if !job.direction.random => Bytes(0),
+        align => Bytes(align.unwrap_or(0)),
+    }
 }
 
 /// The sizes of the directions that occur.
@@ -265,6 +296,8 @@ mod tests {
         assert_eq!(files, [file("a.0.0", m / 2), file("a.0.1", m / 2)]);
         assert_eq!(io, 75 * 4096);
         assert_eq!(told("filesize=512k\nsize=2m\nnrfiles=2", 0).3, m);
+        let quarter = told("filename=f\nfilesize=1m\nsize=25%\noffset_increment=25%", 3);
+        assert_eq!(quarter, (vec![file("f", m)], 3 * m / 4, m / 4, m / 4));
         assert_eq!(told("size=1m\nioengine=null", 0), (vec![], 0, m, m));
     }
 

@@ -58,6 +58,9 @@ pub(crate) struct Mixed {
     lengths: Lengths,
     random: Xoshiro256Plus,
     mix: Mix,
+    /// A verb whose timetable is ahead lets the other one go first. Not where writes are read again: what is drawn there
+    /// must not depend on the time.
+    gives_way: bool,
     cells: [u8; 4],
     /// Rules of syncs, and how many operations each has seen since its last.
     rules: Vec<(SyncRule, u64)>,
@@ -90,6 +93,7 @@ impl Mixed {
             lengths,
             random: Xoshiro256Plus::seed_from_u64(seed),
             mix: blocks.mix,
+            gives_way: matches!(blocks.mix, Mix::Random { .. }) && blocks.verify.is_none(),
             cells: [Verb::Read, Verb::Write, Verb::Sync, Verb::Trim].map(cell),
             rules: blocks.sync.iter().map(|rule| (*rule, 0)).collect(),
             last_target: 0,
@@ -99,7 +103,7 @@ impl Mixed {
         }
     }
 
-    fn draw(&mut self) -> Option<Operation> {
+    fn draw(&mut self, now_ns: u64, pace: &Pace) -> Option<Operation> {
         if self.limit.reached() && self.second.is_none() {
             self.rules.retain(|(rule, _)| !rule.between);
         }
@@ -116,7 +120,7 @@ impl Mixed {
         if self.limit.reached() {
             return None;
         }
-        let (verb, cell) = self.verb();
+        let (verb, cell) = self.due_verb(now_ns, pace);
         let place = self.place(verb);
         let pairs = match self.mix {
             Mix::TrimWrite => true,
@@ -156,6 +160,21 @@ impl Mixed {
         let kind = rule.kind;
         self.to_sync.extend(self.grid.targets().rev().map(|target| (kind, target)));
         self.to_sync.pop()
+    }
+
+    /// What is drawn, or the other verb of a mix where that is due earlier: each keeps to its own timetable, and neither
+    /// is held up by the other's.
+    fn due_verb(&mut self, now_ns: u64, pace: &Pace) -> (Verb, u8) {
+        let (verb, cell) = self.verb();
+        if !self.gives_way || !pace.is_open() {
+            return (verb, cell);
+        }
+        let other = match verb {
+            Verb::Read => (Verb::Write, self.cells[1]),
+            _ => (Verb::Read, self.cells[0]),
+        };
+        let due_ns = pace.due(cell, now_ns);
+        if due_ns > now_ns && pace.due(other.1, now_ns) < due_ns { other } else { (verb, cell) }
     }
 
     fn verb(&mut self) -> (Verb, u8) {
@@ -199,7 +218,9 @@ impl Mixed {
 impl Source for Mixed {
     fn fill(&mut self, now_ns: u64, room: usize, pace: &mut Pace, out: &mut Vec<Operation>) -> Fill {
         for _ in 0..room {
-            let Some(drawn) = self.drawn.take().or_else(|| self.draw()) else { return Fill::Done };
+            let Some(drawn) = self.drawn.take().or_else(|| self.draw(now_ns, pace)) else {
+                return Fill::Done;
+            };
             let due_ns = pace.due(drawn.cell, now_ns);
             if due_ns > now_ns {
                 self.drawn = Some(drawn);

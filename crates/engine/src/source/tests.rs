@@ -320,3 +320,31 @@ fn what_a_source_cannot_do_is_refused() {
     assert!(refused(&blocks(Pattern::Strided { step: 1000, run: 1, skip: 0 }, Sizes::One(Bytes(4096)))));
     assert!(refused(&blocks(Pattern::Zipf(-1.0), Sizes::One(Bytes(4096)))));
 }
+
+/// A job with `rate_iops=800,200` did 200 reads a second: its even mix waited for the writes.
+#[test]
+fn each_verb_of_a_mix_keeps_to_its_own_timetable() {
+    let table = |verb, rate| Timetable { verb, rate: Rate::Operations(rate), spacing: Spacing::Even };
+    let counts = |tables: Vec<Timetable>| {
+        let mut blocks = blocks(Pattern::Uniform { once: false }, Sizes::One(Bytes(4096)));
+        blocks.mix = Mix::Random { read_percent: 50 };
+        let mut source = made(&blocks, &whole(1 << 20), &Stop::default());
+        let mut pace = crate::execute::pace(&Arrival::Open(tables), &verbs(&blocks), 0, 7);
+        let (mut out, mut now) = (Vec::new(), 0);
+        while now < 1_000_000_000 {
+            let before = out.len();
+            match source.fill(now, 1, &mut pace, &mut out) {
+                Fill::Wait(due) => now = due,
+                _ => now += 100_000,
+            }
+            assert!(out[before..].iter().all(|op| op.due_ns <= now));
+        }
+        let of = |verb| out.iter().filter(|op| op.verb == verb).count();
+        (of(Verb::Read), of(Verb::Write))
+    };
+    let (reads, writes) = counts(vec![table(Verb::Read, 800.0), table(Verb::Write, 200.0)]);
+    assert!((798..=801).contains(&reads) && (198..=201).contains(&writes), "{reads} and {writes}");
+    // Without a timetable reads fill the time that writes leave: a step of 0.1 ms each.
+    let (reads, writes) = counts(vec![table(Verb::Write, 200.0)]);
+    assert!((198..=201).contains(&writes) && (9_700..=9_810).contains(&reads), "{reads} and {writes}");
+}

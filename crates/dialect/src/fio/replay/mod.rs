@@ -136,7 +136,7 @@ impl Recorded {
                 let at = job.replay.as_ref().map_or(&job.at, |replay| &replay.at);
                 return Err(Trouble::at(at, what, "say replay_scale=, or replay_redirect= to a larger one"));
             }
-            files.push(FileNeed { path: path.clone(), bytes, found: held, device });
+            files.push(FileNeed { path: path.clone(), bytes, found: held, device, grows: false });
         }
         Ok(Territory { files, offset: 0, length, apart: false, io_bytes: 0 })
     }

@@ -65,7 +65,8 @@ pub fn write(report: &Report<'_>, out: &mut impl Write) -> io::Result<()> {
     let entries = report.entries();
     let rates = group_rates(&entries);
     writeln!(out)?;
-    for entry in &entries {
+    // As in fio a job that never did anything is left out of the normal report.
+    for entry in entries.iter().filter(|entry| !entry.tally.is_of_nothing()) {
         block(entry, report, &rates, out)?;
     }
     for group in report.groups() {
@@ -278,7 +279,7 @@ fn usage(job: &ReportJob, tally: &Tally, out: &mut impl Write) -> io::Result<()>
         out,
         "     issued rwts: total={read},{write},{trim},{sync} short={read_short},{write_short},{trim_short},0 dropped=0,0,0,0"
     )?;
-    if job.continue_on_error && tally.errors > 0 {
+    if job.continue_on_error {
         let (total, first) = (tally.errors, tally.first_error);
         writeln!(out, "     errors    : total={total}, first_error={first}/<{}>", words_of(first))?;
     }

@@ -319,6 +319,12 @@ impl Tally {
         }
     }
 
+    /// Was nothing done at all, and did nothing fail?
+    pub fn is_of_nothing(&self) -> bool {
+        let nothing = |each: &Direction| each.operations + each.short + each.failed == 0;
+        self.runtime_ms == 0 && self.errors == 0 && !self.failed && self.directions.iter().all(nothing)
+    }
+
     /// The error number that the job reports, also of those that were passed over and counted; 0: none.
     pub fn error(&self) -> i32 {
         if self.failed || self.passed { self.first_error } else { 0 }

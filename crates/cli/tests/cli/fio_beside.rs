@@ -1,0 +1,97 @@
+//! What only a comparison with fio itself had shown, option by option: each of these differed from it.
+
+use crate::fio::{counts, fio};
+use crate::place::{Place, alone};
+use std::fs::{create_dir, metadata, read, write};
+
+fn bytes(place: &Place, name: &str) -> Option<u64> {
+    metadata(place.path().join(name)).map(|about| about.len()).ok()
+}
+
+/// A directory that is not there may be a disk that is not mounted; what stands in a file's own name is made.
+#[test]
+fn a_directory_must_be_there_and_directories_in_names_are_made() {
+    let place = Place::new();
+    let none = fio(&place, "--name=a --rw=write --size=64k --directory=mnt").ends(1);
+    assert!(none.err.contains("mnt is not a directory"), "{}", none.err);
+    assert_eq!(bytes(&place, "mnt"), None);
+    create_dir(place.path().join("mnt")).unwrap();
+    fio(&place, "--name=a --rw=write --size=64k --directory=mnt --filename=deep/er/f").ends(0);
+    fio(&place, "--name=a --rw=write --size=64k --filename=one/f").ends(0);
+    assert_eq!((bytes(&place, "mnt/deep/er/f"), bytes(&place, "one/f")), (Some(65_536), Some(65_536)));
+}
+
+#[test]
+fn a_block_that_is_wrong_is_told_on_stderr() {
+    let place = Place::new();
+    write(place.path().join("f"), vec![b'x'; 65_536]).unwrap();
+    let words = "--name=a --filename=f --rw=read --bs=4k --verify=md5 --output=report --output-format=json";
+    let said = fio(&place, words).ends(1);
+    assert!(said.err.starts_with("verify: f: ") && said.err.contains("4096 bytes at 0"), "{}", said.err);
+    assert_eq!(said.out, "");
+}
+
+#[test]
+fn where_there_is_no_job_the_status_says_so() {
+    let place = Place::new();
+    write(place.path().join("x.fio"), "[global]\nsize=64k\n[a]\nrw=read\n").unwrap();
+    write(place.path().join("none.fio"), "[global]\nsize=64k\n").unwrap();
+    for words in ["--section=b x.fio", "none.fio", ""] {
+        let said = fio(&place, words).ends(1);
+        assert!(said.err.contains("No job(s) defined"), "{words}: {}", said.err);
+    }
+}
+
+/// Scripts that lay files out in a run of its own read its report, too.
+#[test]
+fn files_that_are_only_made_have_a_report() {
+    let place = Place::new();
+    let words = "--name=a --rw=read --size=64k --create_only=1 --output-format=json";
+    let said = fio(&place, words).ends(0);
+    assert_eq!(counts(&said), [("a".to_owned(), 0, 0, 0)]);
+    assert_eq!(bytes(&place, "a.0.0"), Some(65_536));
+    let said = fio(&place, "--name=a --rw=read --size=64k --create_only=1").ends(0);
+    assert!(!said.out.contains("groupid") && said.out.contains("Run status group 0"), "{}", said.out);
+}
+
+#[test]
+fn a_file_whose_space_is_not_reserved_is_as_long_as_what_was_written() {
+    let place = Place::new();
+    fio(&place, "--name=a --rw=write --size=1m --bs=4k --number_ios=2 --fallocate=none").ends(0);
+    fio(&place, "--name=b --rw=write --size=1m --bs=4k --number_ios=2 --fallocate=keep").ends(0);
+    fio(&place, "--name=c --rw=write --size=1m --bs=4k --number_ios=2").ends(0);
+    let all = ["a.0.0", "b.0.0", "c.0.0"].map(|name| bytes(&place, name));
+    assert_eq!(all, [Some(8192), Some(8192), Some(1 << 20)]);
+    let checked = "--name=d --rw=randwrite --size=256k --fallocate=none --verify=crc32c --output-format=json";
+    assert_eq!(counts(&fio(&place, checked).ends(0)), [("d".to_owned(), 64, 64, 0)]);
+}
+
+#[test]
+fn what_is_appended_begins_where_the_file_ended() {
+    let place = Place::new();
+    write(place.path().join("f"), vec![b'x'; 65_536]).unwrap();
+    let words = "--name=a --rw=write --size=128k --file_append=1 --zero_buffers --filename=";
+    fio(&place, &format!("{words}f")).ends(0);
+    fio(&place, &format!("{words}new")).ends(0);
+    let grown = read(place.path().join("f")).unwrap();
+    assert_eq!((grown.len(), grown[65_535], grown[65_536]), (65_536 + 131_072, b'x', 0));
+    assert_eq!(bytes(&place, "new"), Some(131_072));
+}
+
+#[test]
+fn processors_that_are_not_there_are_refused() {
+    let place = Place::new();
+    let said = fio(&place, "--name=a --rw=read --size=64k --cpus_allowed=0,65000").ends(1);
+    assert!(said.err.contains("names CPU 65000"), "{}", said.err);
+}
+
+/// The sum of rates is what fio reaches, whatever rwmixread says: one direction does not wait for the other.
+#[test]
+fn each_direction_of_a_mix_has_its_own_rate() {
+    let (place, _quiet) = (Place::new(), alone());
+    let words =
+        "--name=a --rw=randrw --size=1m --ioengine=null --rate_iops=4000,1000 --runtime=500ms --time_based";
+    let said = fio(&place, &format!("{words} --output-format=json")).ends(0);
+    let (_, reads, writes, _) = counts(&said).remove(0);
+    assert!(reads > 3 * writes && writes > 0, "{reads} and {writes}");
+}
