@@ -176,8 +176,9 @@ fn work(options: &Options, mode: Mode, context: &Context, engine: &mut Engine) -
     let (mut keeper, lost) =
         Keeper::begin(context.store.clone(), &record, found.as_ref().and_then(Found::physical_disks));
     record.notes.extend(lost);
-    voice.notice(|out| report::started(options, out));
+    voice.notice(|out| report::starting(options, out));
     if options.rate < 0 {
+        voice.notice(report::running);
         keeper.abandon(&record.id);
         voice.fatal(ending::QUEUE_IS_FULL);
         return 1;
@@ -186,11 +187,18 @@ fn work(options: &Options, mode: Mode, context: &Context, engine: &mut Engine) -
     let mut live = Live::new(options, &interrupt);
     let outcome = engine.execute(&plan, &mut live);
     match outcome {
+        Err(ExecuteError::Thread { number, errno, .. }) => {
+            keeper.abandon(&record.id);
+            let words = in_words(&std::io::Error::from_raw_os_error(errno));
+            voice.fatal(&report::no_thread(number, errno, &words));
+            1
+        }
         Err(error) => {
             keeper.abandon(&record.id);
             refuse(voice, &error.to_string())
         }
         Ok(run) => {
+            live.tell_running();
             let end = End::of(&run, &live);
             if !live.forced {
                 live.last_line(end.total_s);

@@ -235,6 +235,9 @@ fn pace_depth_and_end() {
     let timed = stream("runtime=1m\ntime_based\nramp_time=5");
     assert_eq!((timed.stop.time, timed.stop.bytes), (Some(seconds(65)), None));
     assert_eq!(timed.window, Window::After(seconds(5)));
+    let ramped = stream("ramp_time=5\nio_size=8k").stop;
+    assert_eq!((ramped.bytes, ramped.of_window), (Some(Bytes(8192)), true));
+    assert!(!stream("ramp_time=5\nverify=md5").stop.of_window && !stream("io_size=8k").stop.of_window);
     let looped = stream("loops=3\nruntime=10\nnumber_ios=7");
     assert_eq!((looped.stop.bytes, looped.stop.operations), (Some(Bytes(3 << 20)), Some(7)));
     assert_eq!(stream("startdelay=2").start.delay, seconds(2));

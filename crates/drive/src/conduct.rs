@@ -383,13 +383,10 @@ impl<'p, 'j> Conductor<'p, 'j> {
                 stand.running = number;
                 stand.state = if number == 0 { State::Ended } else { State::Running };
                 self.stands.iter().for_each(|stand| stand.steering.stop.store(true, Relaxed));
-                self.failure = Some(ExecuteError::System {
-                    what: format!(
-                        "cannot start thread {} of {}: {error}",
-                        number + 1,
-                        self.plan.streams[id].name
-                    ),
-                    hint: "use fewer workers, or raise the limit on processes (ulimit -u)".to_owned(),
+                self.failure = Some(ExecuteError::Thread {
+                    number,
+                    stream: self.plan.streams[id].name.clone(),
+                    errno: error.raw_os_error().unwrap_or(0),
                 });
                 return;
             }

@@ -40,7 +40,7 @@ pub use conduct::*;
 pub use host_sampler::HostSampler;
 pub use idle::{Balloon, Idleness, Leftover, UnitWork};
 pub use log::{LogBlock, LogEntry, LogPen};
-pub use manners::{Flow, FlowShare, Hold, Manners, Priorities};
+pub use manners::{Amount, Flow, FlowShare, Hold, Manners, Priorities};
 pub use pace::{Metronome, Pace, unit};
 pub use permutation::Permutation;
 pub use recorder::{BATCH_CLASSES, Frame, Outbox, Published, Recorder, empty_interval};

@@ -3,7 +3,7 @@
 
 use crate::{Completion, LogPen, Operation};
 use fathom_record::CELLS;
-use fathom_spec::{Failures, Nanos, Think};
+use fathom_spec::{Failures, Nanos, Think, Verb};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, Ordering::Relaxed};
@@ -35,6 +35,8 @@ pub struct Manners {
     pub log: Option<LogPen>,
     /// Buffers beyond the depth, for what has come back and is being checked by others ([`crate::Checked::Later`]).
     pub spare: usize,
+    /// End after so much of what the window counts; `None`: the source knows when it ends.
+    pub amount: Option<Amount>,
     /// By tag: the priority of the last operation under it, told by the queue; service times are kept apart by it.
     pub priorities: Option<Priorities>,
 }
@@ -46,10 +48,59 @@ impl Manners {
     /// Is there nothing that only a mannered worker does?
     pub fn is_plain(&self) -> bool {
         let Manners { think, low, hold, flow, timed_submits, last, log, .. } = self;
-        let Manners { latency_most_ns, reap_most, spare, priorities, fatal: _, failures: _, .. } = self;
+        let Manners { latency_most_ns, reap_most, spare, priorities, amount, fatal: _, failures: _, .. } =
+            self;
         let waits = think.is_some() || low.is_some() || hold.is_some() || flow.is_some();
         let takes = latency_most_ns.is_some() || reap_most.is_some() || priorities.is_some();
+        let waits = waits || amount.is_some();
         !waits && !takes && !timed_submits && last.is_empty() && log.is_none() && *spare == 0
+    }
+}
+
+/// What a worker may still start once its window has begun.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Amount {
+    /// Operations; syncs are none.
+    pub operations: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// The longest operation so far.
+    longest: u64,
+    begun: bool,
+}
+
+impl Amount {
+    /// So many operations, or so many bytes, whichever comes first.
+    pub fn of(operations: Option<u64>, bytes: Option<u64>) -> Self {
+        let most = |limit: Option<u64>| limit.unwrap_or(u64::MAX);
+        Amount { operations: most(operations), bytes: most(bytes), longest: 0, begun: false }
+    }
+
+    /// Has the window begun? The first time that it has, `under_way` says what it counts of what was started before.
+    pub(crate) fn begun(&mut self, counted: bool, under_way: impl Iterator<Item = Operation>) -> bool {
+        if counted && !self.begun {
+            self.begun = true;
+            under_way.for_each(|operation| self.started(&operation));
+        }
+        self.begun
+    }
+
+    /// Notes an operation that was started.
+    pub(crate) fn started(&mut self, operation: &Operation) {
+        self.longest = self.longest.max(u64::from(operation.length));
+        if self.begun && operation.verb != Verb::Sync {
+            self.operations = self.operations.saturating_sub(1);
+            self.bytes = self.bytes.saturating_sub(u64::from(operation.length));
+        }
+    }
+
+    /// How many operations may still be started.
+    pub(crate) fn room(&self) -> usize {
+        let by_bytes = match self.bytes {
+            0 => 0,
+            bytes => (bytes / self.longest.max(1)).max(1),
+        };
+        usize::try_from(self.operations.min(by_bytes)).unwrap_or(usize::MAX)
     }
 }
 

@@ -272,11 +272,13 @@ impl Recorder {
         self.published.publish(&self.totals);
     }
 
-    /// Notes how many I/Os are outstanding at a submission of `submitted` operations.
+    /// Notes how many I/Os are outstanding at a submission of `submitted` operations, from where the window begins.
     #[inline(always)]
-    pub fn submitted(&mut self, outstanding: usize, submitted: usize) {
-        let class = (usize::BITS - outstanding.leading_zeros()).saturating_sub(1).min(16) as usize;
-        self.interval.outstanding[class] += submitted as u64;
+    pub fn submitted(&mut self, at_ns: u64, outstanding: usize, submitted: usize) {
+        if at_ns >= self.frame.from_ns {
+            let class = (usize::BITS - outstanding.leading_zeros()).saturating_sub(1).min(16) as usize;
+            self.interval.outstanding[class] += submitted as u64;
+        }
         self.batches[0][batch_class(submitted)] += 1;
     }
 

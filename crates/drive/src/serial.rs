@@ -103,7 +103,7 @@ pub fn run_serial<S: Serial>(mut parts: SerialParts<'_, S>) -> Outcome {
         let due_ns = if act.paced && parts.pace.is_open() { due_ns } else { started };
         first_ns = first_ns.min(started);
         parts.published.outstanding.store(1, Relaxed);
-        parts.recorder.submitted(1, 1);
+        parts.recorder.submitted(started, 1, 1);
         parts.recorder.took(1);
         let answer = parts.work.perform();
         let ended = parts.clock.now();

@@ -261,11 +261,29 @@ impl<'a, Q: Queue, const MANNERED: bool> Worker<'a, Q, MANNERED> {
     /// What a worker that is held back may start.
     #[cold]
     fn restrained(&mut self, now: u64, room: usize) -> Allowed {
+        let room = self.left_of_amount(now, room);
         let (outstanding, depth) = (self.queued(), self.depth);
         match &mut self.restraint {
             Some(restraint) => restraint.allowed(now, outstanding, depth, room),
             None => Allowed { room, until_ns: u64::MAX, at_least: 1 },
         }
+    }
+
+    /// What of `room` may still be started by a worker that does so much and no more in its window. The window counts by
+    /// completions: what was under way when it began is of it.
+    fn left_of_amount(&mut self, now: u64, room: usize) -> usize {
+        let Some(amount) = &mut self.parts.manners.amount else { return room };
+        let (flight, free, done) = (&self.flight, &self.free, &self.done);
+        let flying = (0..flight.len() as u32).filter(|tag| !free.contains(tag));
+        let under_way = flying.chain(done.iter().map(|completion| completion.tag));
+        let counted = self.parts.recorder.counts_at(now);
+        if !amount.begun(counted, under_way.map(|tag| flight[tag as usize].0)) {
+            return room;
+        }
+        if amount.room() == 0 {
+            self.ended = Some(Why::Finished);
+        }
+        room.min(amount.room())
     }
 
     /// When everything has come back, what is left for the end goes out, one at a time.
@@ -319,7 +337,7 @@ impl<'a, Q: Queue, const MANNERED: bool> Worker<'a, Q, MANNERED> {
         self.span_ns.0 = self.span_ns.0.min(stamp);
         let outstanding = self.queued();
         self.most = self.most.max(outstanding);
-        self.parts.recorder.submitted(outstanding, self.batch.len());
+        self.parts.recorder.submitted(stamp, outstanding, self.batch.len());
         self.parts.published.outstanding.store(outstanding as u64, Relaxed);
         self.parts.queue.push(&self.tags, &self.batch);
         if MANNERED {
@@ -333,6 +351,9 @@ impl<'a, Q: Queue, const MANNERED: bool> Worker<'a, Q, MANNERED> {
     fn pushed(&mut self, stamp: u64) {
         if let Some(restraint) = &mut self.restraint {
             restraint.started(self.batch.len());
+        }
+        if let Some(amount) = &mut self.parts.manners.amount {
+            self.batch.iter().for_each(|operation| amount.started(operation));
         }
         if !self.parts.manners.timed_submits {
             return;

@@ -214,6 +214,9 @@ pub(crate) fn check(stream: &Stream) -> Result<&Blocks, ExecuteError> {
         }
         _ => {}
     }
+    if stream.stop.of_window && (blocks.verify.is_some() || blocks.shared.is_some()) {
+        return Err(refuse("amount of a window for what is verified or shared"));
+    }
     verifying::check(blocks)?;
     priorities::check(blocks)?;
     if stream.depth.most() == 0 || stream.workers == 0 || blocks.sizes.least().0 == 0 {
@@ -435,9 +438,12 @@ impl WorkerMaker {
     }
 }
 
-/// The stops that a source knows: all but time, which belongs to the worker.
+/// The stops that a source knows: all but time, and amounts of the window, which belong to the worker.
 pub(crate) fn amounts(stop: &Stop) -> Stop {
-    Stop { time: None, ..stop.clone() }
+    match stop.of_window {
+        true => Stop { time: None, bytes: None, operations: None, ..stop.clone() },
+        false => Stop { time: None, ..stop.clone() },
+    }
 }
 
 /// The timetable of one worker.

@@ -1,7 +1,7 @@
 //! What a worker of a stream does besides keeping so many I/Os outstanding, from what the plan says.
 
 use crate::{open, verifying};
-use fathom_drive::{Flow, FlowShare, Hold, LogPen, Manners, Operation};
+use fathom_drive::{Amount, Flow, FlowShare, Hold, LogPen, Manners, Operation};
 use fathom_record::{CELLS, ExecuteError};
 use fathom_spec::{Arrival, Blocks, CellId, Depth, Plan, Shared, Stream, SyncKind, Verb};
 use std::collections::BTreeMap;
@@ -86,6 +86,10 @@ pub(crate) fn of(
         },
         last: last(plan, stream, blocks, verbs),
         spare,
+        amount: stream
+            .stop
+            .of_window
+            .then(|| Amount::of(stream.stop.operations, stream.stop.bytes.map(|bytes| bytes.0))),
         priorities: (!stream.kept_priorities().is_empty())
             .then(|| (0..tags).map(|_| AtomicU16::new(0)).collect()),
         log,

@@ -58,6 +58,25 @@ fn a_queue_that_is_refilled_only_when_nearly_empty_does_less() {
 }
 
 #[test]
+fn a_ramp_takes_nothing_of_what_a_window_is_to_hold() {
+    let in_window = |depth: u32, stop: Stop| {
+        let mut plan = simulated("ways=4,service=1ms", depth);
+        plan.streams[0].stop = Stop { of_window: true, ..stop };
+        plan.streams[0].window = Window::After(Nanos::from_micros(10_500));
+        let result = run(&plan);
+        let merged = result.merged(StreamId(0)).unwrap();
+        let counted: u64 = merged.slots.iter().map(|slot| slot[0].operations).sum();
+        (operations(&result, 0), counted, merged.outstanding.iter().sum::<u64>())
+    };
+    let (operations, bytes) = (Some(100), Some(Bytes(100 * 4096)));
+    // Ten each way in the ramp; four that were started in it come back in the window.
+    let expected = (140, 100, 96);
+    assert_eq!(in_window(4, Stop { operations, ..Stop::default() }), expected);
+    assert_eq!(in_window(4, Stop { bytes, ..Stop::default() }), expected);
+    assert_eq!(in_window(1, Stop { operations: Some(3), ..Stop::default() }), (13, 3, 2));
+}
+
+#[test]
 fn syncs_after_the_last_operation_are_timed_and_counted_as_syncs() {
     let mut plan = simulated("ways=1,service=1ms,flush=3ms", 1);
     plan.streams[0].stop = Stop { operations: Some(10), ..Stop::default() };

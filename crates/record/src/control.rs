@@ -74,6 +74,19 @@ pub enum ExecuteError {
         /// What to do.
         hint: String,
     },
+    /// A worker's thread could not be started; those that were have ended.
+    #[error(
+        "cannot start thread {number} of {stream}: {}\nhint: use fewer workers, or raise the limit on processes (ulimit -u)",
+        std::io::Error::from_raw_os_error(*errno)
+    )]
+    Thread {
+        /// Which, from 0.
+        number: u32,
+        /// Of which stream.
+        stream: String,
+        /// Why.
+        errno: i32,
+    },
 }
 
 /// Everything that can run a plan: the engine, a database, a simulated world, a team of hosts.

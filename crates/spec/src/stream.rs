@@ -405,6 +405,9 @@ pub struct Stop {
     pub passes: Option<u64>,
     /// When it ends, this group ends with it.
     pub takes_down: Option<GroupId>,
+    /// Bytes and operations are those of the window: a ramp before it takes nothing of them.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub of_window: bool,
 }
 
 /// Which part of a stream counts.

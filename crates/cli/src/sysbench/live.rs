@@ -38,6 +38,7 @@ pub struct Live<'a> {
     next_s: u64,
     line_s: u64,
     delivered: u32,
+    running: bool,
 }
 
 impl<'a> Live<'a> {
@@ -58,6 +59,14 @@ impl<'a> Live<'a> {
             next_s: step_s,
             line_s: 0,
             delivered: 0,
+            running: false,
+        }
+    }
+
+    /// Says once that all threads are there.
+    pub fn tell_running(&mut self) {
+        if !std::mem::replace(&mut self.running, true) {
+            self.voice.notice(report::running);
         }
     }
 
@@ -149,6 +158,7 @@ impl Control for Live<'_> {
     }
 
     fn slot(&mut self, now_ns: u64, totals: &[Totals]) -> Steer {
+        self.tell_running();
         let due_ns = self.next_s.saturating_mul(1_000_000_000);
         if now_ns >= due_ns
             && (self.delivered >= self.options.threads || now_ns >= due_ns.saturating_add(LATE_NS))

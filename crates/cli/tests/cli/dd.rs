@@ -215,9 +215,27 @@ fn dd(place: &Place, words: &str) -> Command {
     command
 }
 
+/// The same, hearing interrupts although whoever started the tests ignores them (a shell does that to what it starts in the
+/// background, and dd, as other programs do, leaves it so).
+fn dd_that_hears(place: &Place, words: &str) -> Command {
+    let deaf = dd(place, words);
+    let mut command = Command::new("env");
+    command.arg("--default-signal=INT").arg(deaf.get_program()).args(deaf.get_args());
+    if let Some(folder) = deaf.get_current_dir() {
+        command.current_dir(folder);
+    }
+    for (name, value) in deaf.get_envs() {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
+    command
+}
+
 /// A copy that has written `hello`, and waits for more.
 fn waiting_for_more(place: &Place, stderr: impl Into<Stdio>) -> (Child, ChildStdin) {
-    let mut command = dd(place, "of=out bs=512");
+    let mut command = dd_that_hears(place, "of=out bs=512");
     command.stdin(Stdio::piped()).stderr(stderr);
     let mut child = command.spawn().expect("it starts");
     let mut stdin = child.stdin.take().expect("it is piped");
@@ -252,7 +270,7 @@ fn sigusr1_tells_what_was_copied_so_far_and_the_copy_goes_on() {
 fn an_interrupt_tells_what_was_copied_and_ends_the_program_by_the_signal() {
     use std::os::unix::process::ExitStatusExt;
     let place = Place::new();
-    let mut command = dd(&place, "if=/dev/zero of=/dev/null bs=64k");
+    let mut command = dd_that_hears(&place, "if=/dev/zero of=/dev/null bs=64k");
     command.stderr(Stdio::piped());
     let child = command.spawn().expect("it starts");
     let counters = format!("/proc/{}/io", child.id());

@@ -95,3 +95,12 @@ fn each_direction_of_a_mix_has_its_own_rate() {
     let (_, reads, writes, _) = counts(&said).remove(0);
     assert!(reads > 3 * writes && writes > 0, "{reads} and {writes}");
 }
+
+/// fio leaves the ramp out of `number_ios`, but not out of `io_size`.
+#[test]
+fn a_ramp_takes_nothing_of_the_io_size() {
+    let (place, _quiet) = (Place::new(), alone());
+    let words = "--rw=randread --size=1m --bs=4k --ioengine=null --rate_iops=100 --ramp_time=300ms --output-format=json";
+    let done = |more: &str| counts(&fio(&place, &format!("--name=a {words} {more}")).ends(0)).remove(0).1;
+    assert_eq!((done("--number_ios=10"), done("--io_size=20k")), (10, 5));
+}

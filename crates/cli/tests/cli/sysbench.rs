@@ -2,7 +2,7 @@
 //! same lines but for figures. Each test in a directory of its own, on small files.
 
 use fathom_record::ResultRecord;
-use fathom_tidy::skip;
+use fathom_tidy::{is_root, skip};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -246,6 +246,56 @@ fn each_validates_the_files_of_the_other() {
     place.good(&prepare);
     let theirs = place.peer(&run);
     assert_eq!(theirs.status.code(), Some(0), "{}", out(&theirs));
+}
+
+/// A control group of processes, and of so many threads; removed at the end.
+struct Few(PathBuf);
+
+impl Few {
+    fn of(threads: u32) -> Option<Few> {
+        let controller = Path::new("/sys/fs/cgroup/pids");
+        if !is_root() || !controller.join("cgroup.procs").exists() {
+            return None;
+        }
+        let group = controller.join(format!("fathom-test-few-{}", std::process::id()));
+        fs::create_dir(&group).unwrap();
+        fs::write(group.join("pids.max"), threads.to_string()).unwrap();
+        Some(Few(group))
+    }
+}
+
+impl Drop for Few {
+    fn drop(&mut self) {
+        let gone = || fs::remove_dir(&self.0).is_ok();
+        crate::place::wait_until("an empty control group", std::time::Duration::from_secs(20), gone);
+    }
+}
+
+#[test]
+fn threads_that_cannot_be_started_are_a_fatal_error_and_nobody_waits_for_them() {
+    let what = "threads that cannot be started";
+    let Some(few) = Few::of(40) else {
+        return skip(what, "it needs root and the pids controller of cgroups");
+    };
+    if !peer_is_here(what) {
+        return;
+    }
+    let place = Place::new();
+    place.good(&format!("{SHAPE} fileio prepare"));
+    let ours = format!("{} sysbench", env!("CARGO_BIN_EXE_fathom"));
+    let said = ["sysbench", &ours].map(|program| {
+        let run = format!("{SHAPE} fileio --file-test-mode=rndrd --threads=100 --time=2 run");
+        let script = format!("echo $$ > {}/cgroup.procs; exec {program} {run}", few.0.display());
+        let mut command = Command::new("sh");
+        command.args(["-c", &script]).current_dir(place.0.path()).stdin(Stdio::null());
+        command.env("FATHOM_STORE", place.path("store.db")).env_remove("FATHOM_NOTES");
+        let output = command.output().unwrap();
+        let lines: Vec<String> = out(&output).lines().map(mask).collect();
+        (output.status.code(), lines, err(&output))
+    });
+    assert_eq!(said[0], said[1]);
+    let last = said[1].1.last().unwrap();
+    assert!(last.starts_with("FATAL: sb_thread_create() for thread #"), "{last}");
 }
 
 #[test]

@@ -520,11 +520,10 @@ fn stop(job: &Job, ground: &Ground) -> Stop {
     let loops = stop.loops;
     if ground.trace.is_some() {
         return Stop {
-            bytes: None,
             operations: stop.operations,
             time: stop.time.map(|time| Nanos(time.0.saturating_add(stop.ramp.0))),
             passes: Some(if stop.time_based { u64::MAX } else { loops }),
-            takes_down: None,
+            ..Stop::default()
         };
     }
     // A trim and the write behind it are two operations of one block.
@@ -539,6 +538,8 @@ fn stop(job: &Job, ground: &Ground) -> Stop {
         time,
         passes: None,
         takes_down: None,
+        // What is verified is what was written, in the ramp as well.
+        of_window: stop.ramp.0 > 0 && !serial && verify(job).is_none(),
     }
 }
 

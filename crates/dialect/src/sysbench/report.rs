@@ -69,8 +69,8 @@ pub fn opening(options: &Options, mode: Mode, out: &mut impl Write) -> io::Resul
     writeln!(out, "Doing {} test", mode.words())
 }
 
-/// The files are open; with `debug` the threads tell of themselves.
-pub fn started(options: &Options, out: &mut impl Write) -> io::Result<()> {
+/// The files are open, and the threads come next; with `debug` they tell of themselves.
+pub fn starting(options: &Options, out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "Initializing worker threads...\n")?;
     if options.debug || options.verbosity == 5 {
         if options.rate > 0 {
@@ -81,6 +81,11 @@ pub fn started(options: &Options, out: &mut impl Write) -> io::Result<()> {
             writeln!(out, "DEBUG: Worker thread (#{thread}) initialized")?;
         }
     }
+    Ok(())
+}
+
+/// All threads are there.
+pub fn running(out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "Threads started!\n")
 }
 
@@ -249,6 +254,11 @@ pub fn prepared(bytes: u64, seconds: f64, out: &mut impl Write) -> io::Result<()
 /// A message that ends the run; told at every verbosity.
 pub fn fatal(text: &str, out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "FATAL: {text}")
+}
+
+/// A thread could not be started; they are counted from 0.
+pub fn no_thread(number: u32, errno: i32, words: &str) -> String {
+    format!("sb_thread_create() for thread #{number} failed. errno = {errno} ({words})")
 }
 
 /// The first lines of a run that fails for its files: what each says is known to scripts.
