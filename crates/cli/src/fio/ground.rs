@@ -85,7 +85,7 @@ pub fn lay_out(
     interrupt: &Interrupt,
     (made, say): (&mut Vec<String>, Say),
 ) -> Result<()> {
-    let mut done: HashSet<(&str, u64)> = HashSet::new();
+    let mut done: HashSet<(&str, u64, bool)> = HashSet::new();
     for member in &planned.members {
         let job = &jobs[member.job];
         if !works_in_files(job) || interrupt.raised() {
@@ -98,8 +98,12 @@ pub fn lay_out(
             false if file.device => false,
             false => look(&file.path).map_or(file.bytes > 0 || file.grows, |facts| facts.bytes < file.bytes),
         };
-        let needed: Vec<&FileNeed> =
-            member.files.iter().filter(|file| done.insert((&file.path, file.bytes))).filter(short).collect();
+        let needed: Vec<&FileNeed> = member
+            .files
+            .iter()
+            .filter(|file| done.insert((&file.path, file.bytes, file.grows)))
+            .filter(short)
+            .collect();
         if needed.is_empty() {
             continue;
         }

@@ -62,6 +62,9 @@ fn a_file_whose_space_is_not_reserved_is_as_long_as_what_was_written() {
     fio(&place, "--name=c --rw=write --size=1m --bs=4k --number_ios=2").ends(0);
     let all = ["a.0.0", "b.0.0", "c.0.0"].map(|name| bytes(&place, name));
     assert_eq!(all, [Some(8192), Some(8192), Some(1 << 20)]);
+    let two =
+        "--filename=two --size=256k --fallocate=none --name=e --rw=write --number_ios=2 --name=f --rw=read";
+    assert_eq!(counts(&fio(&place, &format!("{two} --output-format=json")).ends(0))[1].1, 64);
     let checked = "--name=d --rw=randwrite --size=256k --fallocate=none --verify=crc32c --output-format=json";
     assert_eq!(counts(&fio(&place, checked).ends(0)), [("d".to_owned(), 64, 64, 0)]);
 }
