@@ -110,10 +110,10 @@ impl PsyncCalls {
 
     /// Does one operation and answers what came of it. Several threads may do so, each with a tag of its own.
     ///
-    /// It is part of the loop that calls it, down to the system call: a kernel that guards its returns (SRSO of AMD's
-    /// processors) leaves the processor's stack of return addresses useless, so that the first return of the program
-    /// after a call is guessed wrong, and what the processor had begun beside the call is thrown away: 0.2 us of the
-    /// 1.2 us that a read of 4 KiB from the page cache takes (`docs/benchmarks.md`, the bound of psync).
+    /// It is part of the loop that calls it, down to the system call. One function around the call made a read of 4 KiB
+    /// from the page cache 1.2 us long instead of 1.0, four of them no longer than one (`docs/benchmarks.md`, the bound of
+    /// psync). Most likely the first return after a call is guessed wrong where the kernel guards its own returns (SRSO of
+    /// AMD's processors), and what the processor had begun beside the call is thrown away.
     #[inline(always)]
     pub(super) fn one(&self, tag: u32, operation: &Operation) -> i32 {
         let target = &self.targets[operation.target as usize];
