@@ -214,9 +214,11 @@ fn all_tests(
         }
         let (begin, end) = test.says();
         // A file that cannot be opened is told before the test is.
-        let opened = test.begins_anew().then(|| place.prepare(test)).transpose()?;
+        if test.begins_anew() {
+            place.prepare(test)?;
+        }
         tell(options, begin);
-        if opened.is_none() {
+        if !test.begins_anew() {
             place.prepare(test)?;
         }
         let names = place.names();

@@ -382,8 +382,7 @@ impl<'p, 'j> Conductor<'p, 'j> {
                 gate.call_off();
                 stand.running = number;
                 stand.state = if number == 0 { State::Ended } else { State::Running };
-                self.stands.iter().for_each(|stand| stand.steering.stop.store(true, Relaxed));
-                self.failure = Some(ExecuteError::Thread {
+                self.fail(ExecuteError::Thread {
                     number,
                     stream: self.plan.streams[id].name.clone(),
                     errno: error.raw_os_error().unwrap_or(0),
@@ -393,16 +392,19 @@ impl<'p, 'j> Conductor<'p, 'j> {
         }
     }
 
+    /// The run ends with its first error, and nobody goes on.
+    fn fail(&mut self, error: ExecuteError) {
+        self.failure.get_or_insert(error);
+        self.stands.iter().for_each(|stand| stand.steering.stop.store(true, Relaxed));
+    }
+
     fn take(&mut self, message: Message, control: &mut dyn Control, run: &mut Run) {
         let now = self.clock.now();
         match message {
             Message::Note(text) => announce(control, run, now, Happening::Fallback(text)),
             Message::Queue(text) if run.queues.contains(&text) => {}
             Message::Queue(text) => run.queues.push(text),
-            Message::Failed(error) => {
-                self.failure.get_or_insert(error);
-                self.stands.iter().for_each(|stand| stand.steering.stop.store(true, Relaxed));
-            }
+            Message::Failed(error) => self.fail(error),
             Message::Ended { stream, worker, outcome, used } => {
                 self.gather(control, run);
                 self.ended(stream, worker, *outcome, used, control, run);

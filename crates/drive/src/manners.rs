@@ -50,9 +50,8 @@ impl Manners {
         let Manners { think, low, hold, flow, timed_submits, last, log, .. } = self;
         let Manners { latency_most_ns, reap_most, spare, priorities, amount, fatal: _, failures: _, .. } =
             self;
-        let waits = think.is_some() || low.is_some() || hold.is_some() || flow.is_some();
+        let waits = think.is_some() || low.is_some() || hold.is_some() || flow.is_some() || amount.is_some();
         let takes = latency_most_ns.is_some() || reap_most.is_some() || priorities.is_some();
-        let waits = waits || amount.is_some();
         !waits && !takes && !timed_submits && last.is_empty() && log.is_none() && *spare == 0
     }
 }

@@ -63,7 +63,7 @@ pub(crate) fn build(
         return Ok(maker.on(NullQueue::new(seat.clock, wanted.depth), None));
     }
     let kinds: &[QueueKind] = match wanted.kind {
-        QueueKind::Auto if wanted.depth == 1 => &[QueueKind::Psync],
+        QueueKind::Auto if blocks(wanted.kind, wanted.depth) => &[QueueKind::Psync],
         QueueKind::Auto => &[QueueKind::IoUring, QueueKind::Libaio, QueueKind::Psync],
         QueueKind::IoUring => &[QueueKind::IoUring],
         QueueKind::Libaio => &[QueueKind::Libaio],
