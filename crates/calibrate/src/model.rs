@@ -5,7 +5,9 @@ use crate::phase::{Phase, Precision};
 use crate::plan::tests::planner;
 use crate::schedule::{Calibration, Job, Question, Step};
 use crate::stopper::Until;
-use fathom_record::{CELLS, Cell, Control, Counts, Interval, Latency, Run, Steer, Totals, Why, WorkerTotals};
+use fathom_record::{
+    CELLS, Cell, Control, Counts, Interval, Latency, Run, Steer, StopReason, Totals, WorkerTotals,
+};
 use fathom_spec::{GroupId, LatencyLimit, Nanos, Statistic, StreamId, Verb, Window};
 
 pub struct Model {
@@ -114,7 +116,7 @@ impl Model {
             system_ns: length_ns / 10,
             span_ns: (0, length_ns),
             counts: vec![(Verb::Read, counts)],
-            ended: Why::Finished,
+            ended: StopReason::Finished,
             outstanding_most: 1,
         };
         Run {

@@ -1,6 +1,6 @@
 //! When a running measurement is precise enough. Sees numbers only: cumulative counters, slot by slot.
 
-use fathom_record::{Control, Steer, Totals, Why};
+use fathom_record::{Control, Steer, StopReason, Totals};
 use fathom_spec::Nanos;
 use fathom_stats::{Decision, Outcome, Slot, Stopper, StoppingRule};
 use serde::{Deserialize, Serialize};
@@ -67,7 +67,7 @@ impl Control for Until {
         let converged = matches!(self.stopper.push(slot), Decision::Converged(_));
         if converged && !self.fixed() && !self.stopped {
             self.stopped = true;
-            return Steer::Stop(Vec::new(), Why::Told);
+            return Steer::Stop(Vec::new(), StopReason::Told);
         }
         Steer::Continue
     }

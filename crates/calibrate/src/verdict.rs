@@ -5,7 +5,7 @@ use crate::bound::{grown, stolen};
 use crate::figures::cached_share;
 use crate::observe::Observed;
 use crate::phase::{Phase, Precision};
-use fathom_record::{Check, Event, Happening, Outcome, Purpose, Run, Verdict, judge};
+use fathom_record::{Check, CheckOutcome, Event, EventKind, Purpose, Run, Verdict, judge};
 use fathom_spec::{Bytes, Verb};
 use fathom_stats::Steadiness;
 use serde::{Deserialize, Serialize};
@@ -159,8 +159,10 @@ impl Evidence {
         checks.extend(self.search_agrees());
         checks.push(self.converged());
         if self.simulated {
-            checks
-                .insert(0, check("device", Outcome::Noted, "simulated: the figures are a formula's".into()));
+            checks.insert(
+                0,
+                check("device", CheckOutcome::Noted, "simulated: the figures are a formula's".into()),
+            );
         } else {
             checks.extend([self.page_cache(), self.alone(), self.written(), self.below()]);
             checks.extend(self.size());
@@ -171,7 +173,9 @@ impl Evidence {
         }
         checks.extend(self.failed_operations());
         checks.extend(
-            self.unchecked.iter().map(|what| check(what, Outcome::Unknown, "could not be checked".into())),
+            self.unchecked
+                .iter()
+                .map(|what| check(what, CheckOutcome::Unknown, "could not be checked".into())),
         );
         checks
     }
@@ -186,16 +190,17 @@ impl Evidence {
         if let Some(share) = self.page_cache_share.filter(|share| *share > PAGE_CACHE_MOST) {
             return check(
                 name,
-                Outcome::Failed,
+                CheckOutcome::Failed,
                 format!("direct reads went through it: {:.0} % of the blocks are in it now", share * 100.0),
             );
         }
         match (self.device_bytes_read, self.our_bytes_read) {
-            (_, 0) => check(name, Outcome::Unknown, "nothing was read".into()),
-            (None, _) => check(name, Outcome::Unknown, "the device's counters could not be read".into()),
+            (_, 0) => check(name, CheckOutcome::Unknown, "nothing was read".into()),
+            (None, _) => check(name, CheckOutcome::Unknown, "the device's counters could not be read".into()),
             (Some(device), ours) => {
                 let share = device as f64 / ours as f64;
-                let outcome = if share < DEVICE_SAW_LEAST { Outcome::Failed } else { Outcome::Passed };
+                let outcome =
+                    if share < DEVICE_SAW_LEAST { CheckOutcome::Failed } else { CheckOutcome::Passed };
                 check(name, outcome, format!("the device saw {:.1} % of the bytes we read", share * 100.0))
             }
         }
@@ -204,9 +209,9 @@ impl Evidence {
     fn alone(&self) -> Check {
         let name = "nobody else used the disk";
         match self.foreign_share {
-            None => check(name, Outcome::Unknown, "the device's counters could not be read".into()),
+            None => check(name, CheckOutcome::Unknown, "the device's counters could not be read".into()),
             Some(share) => {
-                let outcome = if share > FOREIGN_MOST { Outcome::Failed } else { Outcome::Passed };
+                let outcome = if share > FOREIGN_MOST { CheckOutcome::Failed } else { CheckOutcome::Passed };
                 check(name, outcome, format!("others moved {:.1} % of what we did", share * 100.0))
             }
         }
@@ -215,13 +220,13 @@ impl Evidence {
     fn steady(&self) -> Check {
         let worst = self.drifts.iter().max_by(|a, b| a.1.abs().total_cmp(&b.1.abs()));
         match worst {
-            None => check("steady state", Outcome::Passed, "no drift larger than noise".into()),
+            None => check("steady state", CheckOutcome::Passed, "no drift larger than noise".into()),
             Some(worst) => {
                 let much = |drift: &&(String, f64)| drift.1.abs() / 100.0 > self.precision;
                 let aside = |drift: &&(String, f64)| Phase::of_run(&drift.0).is_some_and(Phase::is_aside);
                 let failed = self.drifts.iter().filter(much).find(|drift| !aside(drift));
                 let (run, percent) = failed.unwrap_or(worst);
-                let outcome = if failed.is_some() { Outcome::Failed } else { Outcome::Noted };
+                let outcome = if failed.is_some() { CheckOutcome::Failed } else { CheckOutcome::Noted };
                 let only = match failed.is_none() && much(&worst) {
                     true => ": that one figure is not believable",
                     false => "",
@@ -238,7 +243,7 @@ impl Evidence {
         let worst =
             |all: &mut dyn Iterator<Item = &(String, f64)>| all.max_by(|a, b| a.1.total_cmp(&b.1)).cloned();
         let figure = worst(&mut self.slower.iter().filter(|(run, _)| !aside(run)));
-        let outcome = if figure.is_some() { Outcome::Failed } else { Outcome::Noted };
+        let outcome = if figure.is_some() { CheckOutcome::Failed } else { CheckOutcome::Noted };
         let (run, times) = figure.or_else(|| worst(&mut self.slower.iter()))?;
         let seen = format!(
             "{run}: the search saw {times:.1} times as much with no more load: the disk's speed changed"
@@ -252,12 +257,14 @@ impl Evidence {
             false => format!("{run}: too short for an error"),
         };
         match self.not_converged.as_slice() {
-            [] => {
-                check("converged", Outcome::Passed, format!("all within +-{:.0} %", self.precision * 100.0))
-            }
+            [] => check(
+                "converged",
+                CheckOutcome::Passed,
+                format!("all within +-{:.0} %", self.precision * 100.0),
+            ),
             runs => {
                 let list: Vec<String> = runs.iter().map(each).collect();
-                check("converged", Outcome::Noted, format!("did not converge: {}", list.join("; ")))
+                check("converged", CheckOutcome::Noted, format!("did not converge: {}", list.join("; ")))
             }
         }
     }
@@ -265,13 +272,13 @@ impl Evidence {
     fn written(&self) -> Check {
         let name = "blocks were written before";
         match self.unwritten_share {
-            None => check(name, Outcome::Unknown, "could not be checked".into()),
+            None => check(name, CheckOutcome::Unknown, "could not be checked".into()),
             Some(share) if share > 0.01 => check(
                 name,
-                Outcome::Failed,
+                CheckOutcome::Failed,
                 format!("{:.0} % never were: such reads may touch no disk", share * 100.0),
             ),
-            Some(_) => check(name, Outcome::Passed, "all of the working set holds data".into()),
+            Some(_) => check(name, CheckOutcome::Passed, "all of the working set holds data".into()),
         }
     }
 
@@ -281,10 +288,10 @@ impl Evidence {
         (set.0 > 0).then(|| match self.memory {
             // Direct I/O does not use it; a hypervisor's or a loop device's host might be as large.
             Some(memory) if set <= memory => {
-                check(name, Outcome::Noted, format!("{set} would fit this host's memory of {memory}"))
+                check(name, CheckOutcome::Noted, format!("{set} would fit this host's memory of {memory}"))
             }
-            None => check(name, Outcome::Noted, format!("{set}; no cache's size is known")),
-            Some(_) => check(name, Outcome::Passed, format!("{set}")),
+            None => check(name, CheckOutcome::Noted, format!("{set}; no cache's size is known")),
+            Some(_) => check(name, CheckOutcome::Passed, format!("{set}")),
         })
     }
 
@@ -294,7 +301,7 @@ impl Evidence {
         let (rotates, commits) = self.rotates.zip(self.commits_per_second)?;
         let most = if rotates { 250.0 } else { 100_000.0 };
         let told = format!("{commits:.0} commits a second by one writer, where the medium allows {most:.0}");
-        let outcome = if commits > most { Outcome::Failed } else { Outcome::Passed };
+        let outcome = if commits > most { CheckOutcome::Failed } else { CheckOutcome::Passed };
         Some(check("flushes reach the medium", outcome, told))
     }
 
@@ -304,32 +311,33 @@ impl Evidence {
         match (too_fast, self.cached_again) {
             (Some(share), _) => check(
                 name,
-                Outcome::Failed,
+                CheckOutcome::Failed,
                 format!(
                     "{:.0} % of first reads took under 20 us: a cache below the device answers",
                     share * 100.0
                 ),
             ),
-            (None, None) => check(name, Outcome::Unknown, "no sample was read twice".into()),
+            (None, None) => check(name, CheckOutcome::Unknown, "no sample was read twice".into()),
             (None, Some(share)) if share > CACHE_NAMED => check(
                 name,
-                Outcome::Noted,
+                CheckOutcome::Noted,
                 format!(
                     "there is a cache below it: {:.0} % of a sample came from it when read again",
                     share * 100.0
                 ),
             ),
-            (None, Some(_)) => check(name, Outcome::Passed, "a sample read again was no faster".into()),
+            (None, Some(_)) => check(name, CheckOutcome::Passed, "a sample read again was no faster".into()),
         }
     }
 
     fn writes_reached(&self) -> Option<Check> {
         let name = "writes reached the device";
         (self.our_bytes_written > 0).then(|| match self.device_bytes_written {
-            None => check(name, Outcome::Unknown, "the device's counters could not be read".into()),
+            None => check(name, CheckOutcome::Unknown, "the device's counters could not be read".into()),
             Some(device) => {
                 let share = device as f64 / self.our_bytes_written as f64;
-                let outcome = if share < DEVICE_SAW_LEAST { Outcome::Failed } else { Outcome::Passed };
+                let outcome =
+                    if share < DEVICE_SAW_LEAST { CheckOutcome::Failed } else { CheckOutcome::Passed };
                 check(name, outcome, format!("the device saw {:.0} % of the bytes we wrote", share * 100.0))
             }
         })
@@ -337,16 +345,16 @@ impl Evidence {
 
     fn slots(&self) -> Option<Check> {
         let (free, needed) = self.async_slots?;
-        let outcome = if free < needed { Outcome::Failed } else { Outcome::Passed };
+        let outcome = if free < needed { CheckOutcome::Failed } else { CheckOutcome::Passed };
         Some(check("asynchronous I/O slots", outcome, format!("{free} were free, {needed} needed")))
     }
 
     fn steal(&self) -> Option<Check> {
         let (share, aside) = (self.stolen?, self.stolen_aside.unwrap_or(0.0));
         let outcome = match (share, aside) {
-            (s, _) if s > STEAL.1 => Outcome::Failed,
-            (s, aside) if s > STEAL.0 || aside > STEAL.1 => Outcome::Noted,
-            _ => Outcome::Passed,
+            (s, _) if s > STEAL.1 => CheckOutcome::Failed,
+            (s, aside) if s > STEAL.0 || aside > STEAL.1 => CheckOutcome::Noted,
+            _ => CheckOutcome::Passed,
         };
         let more = match aside > STEAL.1 {
             true => format!(", and {:.1} % while it explored or compared", aside * 100.0),
@@ -359,7 +367,7 @@ impl Evidence {
         let (failed, all) = self.faults;
         (failed > 0).then(|| {
             let much = failed as f64 > all as f64 * FAULTS_MOST;
-            let outcome = if much { Outcome::Failed } else { Outcome::Noted };
+            let outcome = if much { CheckOutcome::Failed } else { CheckOutcome::Noted };
             check("all I/Os succeeded", outcome, format!("{failed} of {all} failed; they count in no figure"))
         })
     }
@@ -385,7 +393,7 @@ fn slower_than_searched(runs: &[Run]) -> Vec<(String, f64)> {
     slower
 }
 
-fn check(name: &str, outcome: Outcome, seen: String) -> Check {
+fn check(name: &str, outcome: CheckOutcome, seen: String) -> Check {
     Check { name: name.to_owned(), outcome, seen }
 }
 
@@ -414,7 +422,7 @@ fn foreign(run: &Run, phase: Phase, our_bytes: u64) -> Option<f64> {
     let operations: u64 = run.workers.iter().flat_map(|w| &w.counts).map(|c| c.1.operations).sum();
     let ours = if phase.is_large() { our_bytes / 512 } else { operations };
     let noted = |event: &Event| match event.what {
-        Happening::Foreign { sectors, .. } => sectors * 512,
+        EventKind::Foreign { sectors, .. } => sectors * 512,
         _ => 0,
     };
     let noted = run.events.iter().map(noted).sum::<u64>() as f64 / our_bytes.max(1) as f64;

@@ -263,7 +263,7 @@ fn refused(options: &Options, place: &Place, test: Test, error: &str) -> String 
 /// What failed, in bonnie++'s words: of a failed read it always says that it was one of a rewrite.
 fn failure(options: &Options, test: Test, run: &Run) -> Option<String> {
     run.events.iter().find_map(|event| match &event.what {
-        Happening::Fault { verb, errno, target, offset, moved, .. } => {
+        EventKind::Fault { verb, errno, target, offset, moved, .. } => {
             let error = step::reason(*errno);
             let name = target.rsplit('/').next().unwrap_or(target);
             let block = offset.0 / options.chunk.max(1);

@@ -125,7 +125,7 @@ fn memory(options: &Options, error: &ExecuteError) -> Option<String> {
 /// Has the reader of the pipe that was written to seen enough?
 fn reader_has_gone(run: &Run) -> bool {
     let broken = rustix::io::Errno::PIPE.raw_os_error();
-    run.faults().any(|event| matches!(event.what, Happening::Fault { errno, .. } if errno == broken))
+    run.faults().any(|event| matches!(event.what, EventKind::Fault { errno, .. } if errno == broken))
 }
 
 /// Says what failed; answers whether anything did.
@@ -137,7 +137,7 @@ fn faults(options: &Options, run: &Run) -> bool {
     let mut failed = false;
     for event in &run.events {
         match &event.what {
-            Happening::Fault { verb, errno, .. } => {
+            EventKind::Fault { verb, errno, .. } => {
                 let error = std::io::Error::from_raw_os_error(*errno).to_string();
                 let error = error.split(" (os error").next().unwrap_or_default();
                 // Told to stop while it waited: no fault of the output.
@@ -156,13 +156,13 @@ fn faults(options: &Options, run: &Run) -> bool {
                     _ => eprintln!("dd: error writing {quoted_output}: {error}"),
                 }
             }
-            Happening::Fallback(text) if text == fathom_engine::SHORT_SKIP => {
+            EventKind::Fallback(text) if text == fathom_engine::SHORT_SKIP => {
                 if options.status == Status::None {
                     continue;
                 }
                 eprintln!("dd: {}: {text}", input.map_or("'standard input'".to_owned(), named));
             }
-            Happening::Fallback(text) => {
+            EventKind::Fallback(text) => {
                 if let (true, Some(bytes)) =
                     (options.warns_of_short_reads(), text.strip_prefix(fathom_engine::PARTIAL))
                 {
@@ -205,11 +205,11 @@ fn moved(run: &Run) -> Moved {
         match &event.what {
             // A write that failed half-way has left a part of the block behind; dd counts it as a record only where
             // its blocks are gathered in a buffer for writing.
-            Happening::Fault { verb: Verb::Write, moved: part, .. } if part.0 > 0 => {
+            EventKind::Fault { verb: Verb::Write, moved: part, .. } if part.0 > 0 => {
                 moved.records_out.1 += u64::from(!as_read);
                 moved.bytes += part.0;
             }
-            Happening::Fallback(text) => {
+            EventKind::Fallback(text) => {
                 let number = text.strip_prefix(fathom_engine::TRUNCATED);
                 moved.truncated += number.and_then(|number| number.parse::<u64>().ok()).unwrap_or(0);
             }
@@ -350,7 +350,7 @@ impl Live<'_> {
 
 impl Control for Live<'_> {
     fn event(&mut self, event: &Event) {
-        if matches!(event.what, Happening::Started(_)) {
+        if matches!(event.what, EventKind::Started(_)) {
             self.began_ns = event.at_ns;
         }
     }
@@ -371,7 +371,7 @@ impl Control for Live<'_> {
             let _ = write!(err, "\r{text}{blanks}").and_then(|()| err.flush());
         }
         match self.interrupt.raised() {
-            true => Steer::Stop(Vec::new(), Why::Signal),
+            true => Steer::Stop(Vec::new(), StopReason::Signal),
             false => Steer::Continue,
         }
     }

@@ -191,7 +191,7 @@ fn measure(options: &Options, context: &Context, engine: &mut Engine) -> u8 {
 
 fn failure(run: &Run) -> Option<String> {
     run.events.iter().find_map(|event| match &event.what {
-        Happening::Fault { verb, errno, target, .. } => {
+        EventKind::Fault { verb, errno, target, .. } => {
             let reason =
                 if *verb == Verb::Read { step::reason_of_read(*errno) } else { step::reason(*errno) };
             let verb = format!("{verb:?}").to_lowercase();

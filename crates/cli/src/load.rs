@@ -217,7 +217,7 @@ fn conclude(
     let simulated = args.target.starts_with("sim:") || args.target == "null";
     if args.buffered {
         let seen = "asked to go through the page cache: memory may have answered".to_owned();
-        checks.push(Check { name: "page cache bypassed".to_owned(), outcome: Outcome::Failed, seen });
+        checks.push(Check { name: "page cache bypassed".to_owned(), outcome: CheckOutcome::Failed, seen });
     }
     let evidence = Evidence {
         simulated,

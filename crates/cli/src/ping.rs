@@ -141,7 +141,7 @@ impl Teller<'_> {
 
 impl Control for Teller<'_> {
     fn event(&mut self, event: &Event) {
-        if let Happening::Fault { errno, offset, .. } = &event.what {
+        if let EventKind::Fault { errno, offset, .. } = &event.what {
             let error = std::io::Error::from_raw_os_error(*errno);
             self.progress.say(&format!("warning: a read at byte {} failed: {error}", offset.0));
         }
@@ -149,11 +149,11 @@ impl Control for Teller<'_> {
 
     fn slot(&mut self, _now_ns: u64, totals: &[Totals]) -> Steer {
         if self.interrupt.raised() {
-            return Steer::Stop(Vec::new(), Why::Signal);
+            return Steer::Stop(Vec::new(), StopReason::Signal);
         }
         if !totals.iter().all(|total| self.tell(total.counts[0])) {
             // Its reader has gone.
-            return Steer::Stop(Vec::new(), Why::Told);
+            return Steer::Stop(Vec::new(), StopReason::Told);
         }
         Steer::Continue
     }

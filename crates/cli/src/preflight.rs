@@ -7,7 +7,7 @@ use fathom_calibrate::verdict::Evidence;
 use fathom_host::file_system::Medium;
 use fathom_host::limits::IoLimitKind;
 use fathom_host::{DeviceNumber, Machine, Roots, Storage, TargetKind, counters, read_machine};
-use fathom_record::{Check, Note, Outcome};
+use fathom_record::{Check, CheckOutcome, Note};
 use fathom_spec::{Bytes, Nanos};
 
 /// Facts, warnings, and what they mean for the verdict.
@@ -188,7 +188,7 @@ impl Found {
     /// Checks that only the preflight can make.
     pub fn checks(&self) -> Vec<Check> {
         let failed =
-            |name: &str, seen: String| Check { name: name.to_owned(), outcome: Outcome::Failed, seen };
+            |name: &str, seen: String| Check { name: name.to_owned(), outcome: CheckOutcome::Failed, seen };
         let buffered = self.buffered_below.iter().map(|what| {
             failed(
                 "no memory below the device",

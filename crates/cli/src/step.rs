@@ -101,8 +101,8 @@ impl Control for Until<'_> {
     fn slot(&mut self, _now_ns: u64, totals: &[Totals]) -> Steer {
         let failed = totals.iter().flat_map(|t| t.counts).any(|counts| counts.errors > 0);
         match (self.0.raised(), failed) {
-            (true, _) => Steer::Stop(Vec::new(), Why::Signal),
-            (false, true) => Steer::Stop(Vec::new(), Why::Fault),
+            (true, _) => Steer::Stop(Vec::new(), StopReason::Signal),
+            (false, true) => Steer::Stop(Vec::new(), StopReason::Fault),
             (false, false) => Steer::Continue,
         }
     }

@@ -3,7 +3,7 @@
 
 use crate::others::Others;
 use crate::surroundings::Interrupt;
-use fathom_record::{Control, Event, Happening, Interval, Steer, Totals, Why};
+use fathom_record::{Control, Event, EventKind, Interval, Steer, StopReason, Totals};
 use fathom_spec::Nanos;
 use indicatif::{ProgressBar, ProgressStyle};
 
@@ -115,12 +115,12 @@ impl<'a> Watch<'a> {
 impl Control for Watch<'_> {
     fn event(&mut self, event: &Event) {
         match &event.what {
-            Happening::Stalled { outstanding, for_ns, .. } => self.progress.say(&format!(
+            EventKind::Stalled { outstanding, for_ns, .. } => self.progress.say(&format!(
                 "warning: the device has not answered for {}, {outstanding} I/Os are outstanding\n\
                  hint: see dmesg; Ctrl-C ends the measurement once it answers",
                 Nanos(*for_ns)
             )),
-            Happening::Fault { verb, offset, errno, target, times, .. } => self.progress.say(&format!(
+            EventKind::Fault { verb, offset, errno, target, times, .. } => self.progress.say(&format!(
                 "warning: {verb:?} of {target} at byte {} failed {times} times: {}",
                 offset.0,
                 std::io::Error::from_raw_os_error(*errno)
@@ -132,10 +132,10 @@ impl Control for Watch<'_> {
 
     fn slot(&mut self, now_ns: u64, totals: &[Totals]) -> Steer {
         if self.interrupt.raised() {
-            return Steer::Stop(Vec::new(), Why::Signal);
+            return Steer::Stop(Vec::new(), StopReason::Signal);
         }
         if self.others.as_mut().is_some_and(|others| others.suffer(now_ns, totals)) {
-            return Steer::Stop(Vec::new(), Why::Told);
+            return Steer::Stop(Vec::new(), StopReason::Told);
         }
         self.draw(now_ns, totals);
         self.inner.slot(now_ns, totals)

@@ -9,11 +9,11 @@ use crate::sampler::{self, DatabaseSampler};
 use crate::url::{Brand, Url};
 use crate::work::{Doing, SessionWork, verbs};
 use fathom_drive::{
-    Begin, Clock, HostSampler, Job, Metronome, Outcome, Pace, Perform, Recorder, Seat, SerialParts, conduct,
-    run_serial,
+    Begin, Clock, HostSampler, Job, Metronome, Pace, Perform, Recorder, Seat, SerialParts, WorkerOutcome,
+    conduct, run_serial,
 };
 use fathom_host::{DeviceNumber, Roots, resolve};
-use fathom_record::{CELLS, Control, Execute, ExecuteError, Run, Why};
+use fathom_record::{CELLS, Control, Execute, ExecuteError, Run, StopReason};
 use fathom_spec::*;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Acquire;
@@ -182,19 +182,19 @@ impl Database {
 }
 
 /// Waits, and looks at the orders.
-fn idle(seat: &Seat, begin: Begin, length: Nanos) -> Outcome {
+fn idle(seat: &Seat, begin: Begin, length: Nanos) -> WorkerOutcome {
     let end = begin.at_ns.saturating_add(length.0);
     let why = loop {
         let now = seat.clock.now();
         if seat.steering.stop.load(Acquire) {
-            break Why::Told;
+            break StopReason::Told;
         }
         if now >= end {
-            break Why::Finished;
+            break StopReason::Finished;
         }
         std::thread::sleep(Duration::from_nanos((end - now).min(20_000_000)));
     };
-    Outcome {
+    WorkerOutcome {
         interval: begin.interval,
         totals: Default::default(),
         faults: Vec::new(),

@@ -3,7 +3,7 @@
 use crate::backend::{Failure, FailureKind, Session};
 use crate::choice::{Choice, Chosen, What};
 use fathom_drive::{Act, Serial, Trouble};
-use fathom_record::Happening;
+use fathom_record::EventKind;
 use fathom_spec::{StreamId, Verb};
 
 /// The verbs of a stream of sessions, in the order of its cells: only those that can occur.
@@ -102,7 +102,7 @@ impl SessionWork<'_> {
         }
         let target = self.target.clone();
         let retried = kind == FailureKind::Retry;
-        let what = Box::new(Happening::Statement { stream: self.stream, verb, target, message, retried });
+        let what = Box::new(EventKind::Statement { stream: self.stream, verb, target, message, retried });
         if retried {
             let (Doing::Operation(chosen) | Doing::Commit(chosen)) = doing else {
                 return Trouble::Fatal(what);
@@ -255,7 +255,7 @@ mod tests {
         work.scan_rows = 6;
         work.doing = Doing::Operation(Chosen { what: What::Scan, schema: 0, first: 1, think_ns: 0 });
         let Err(Trouble::Fatal(what)) = work.perform() else { panic!("it went on") };
-        let Happening::Statement { verb, message, retried, .. } = *what else { panic!("{what:?}") };
+        let EventKind::Statement { verb, message, retried, .. } = *what else { panic!("{what:?}") };
         assert_eq!((verb, retried), (Verb::Scan, false));
         assert!(message.contains("5 rows where 6"), "{message}");
     }

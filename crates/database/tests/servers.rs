@@ -4,7 +4,7 @@ mod common;
 
 use common::*;
 use fathom_database::*;
-use fathom_record::{Control, Event, Execute, Happening, Steer, Totals, Why};
+use fathom_record::{Control, Event, EventKind, Execute, Steer, StopReason, Totals};
 use fathom_spec::*;
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use std::path::Path;
@@ -88,8 +88,8 @@ fn dies(server: &Server) {
     let length = Length { time: Some(Nanos::from_seconds(600)), ..operations(u64::MAX) };
     let run = run(server.url(), &settings, length, &mut Kills { pid, slots: 0 });
     assert!(run.length_ns < 60_000_000_000 && count(&run, Verb::Select).0 > 0);
-    assert!(run.workers.iter().all(|worker| worker.ended == Why::Fault), "{:?}", run.workers);
-    let told = |event: &&Event| matches!(event.what, Happening::Statement { retried: false, .. });
+    assert!(run.workers.iter().all(|worker| worker.ended == StopReason::Fault), "{:?}", run.workers);
+    let told = |event: &&Event| matches!(event.what, EventKind::Statement { retried: false, .. });
     assert_eq!(run.events.iter().filter(told).count(), 4, "{:?}", run.events);
     let error = inspect(server.url()).unwrap_err();
     assert_eq!(error.kind, Trouble::Connection, "{error}");

@@ -6,7 +6,7 @@ use common::*;
 use fathom_database::{
     Counters, Database, Length, Settings, State, Step, Trouble, Url, drop_all, schemas, setup,
 };
-use fathom_record::{Control, Execute, Steer, Totals, Why};
+use fathom_record::{Control, Execute, Steer, StopReason, Totals};
 use fathom_spec::*;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
@@ -84,7 +84,7 @@ fn the_mix_that_was_asked_for_is_what_ran() {
     let merged = run.merged(StreamId(0)).unwrap();
     let bytes: Vec<u64> = (0..4).map(|cell| merged.counts(cell).bytes / 8192).collect();
     assert_eq!(bytes, [all[0].1 * 4, 160 * 2, 0, all[3].1 * 50], "blocks touched");
-    assert!(run.workers.iter().all(|worker| worker.ended == Why::Finished));
+    assert!(run.workers.iter().all(|worker| worker.ended == StopReason::Finished));
 }
 
 #[test]
@@ -165,7 +165,7 @@ struct Stops(u32);
 impl Control for Stops {
     fn slot(&mut self, _now_ns: u64, _totals: &[Totals]) -> Steer {
         self.0 += 1;
-        if self.0 == 2 { Steer::Stop(Vec::new(), Why::Signal) } else { Steer::Continue }
+        if self.0 == 2 { Steer::Stop(Vec::new(), StopReason::Signal) } else { Steer::Continue }
     }
 }
 
@@ -177,7 +177,9 @@ fn a_run_that_is_told_to_stop_stops_and_is_kept() {
     let length = Length { time: Some(Nanos::from_seconds(600)), ..operations(u64::MAX) };
     let run = run(&url, &settings, length, &mut Stops(0));
     assert!(run.length_ns < 60_000_000_000);
-    assert!(count(&run, Verb::Select).0 > 0 && run.workers.iter().all(|worker| worker.ended == Why::Told));
+    assert!(
+        count(&run, Verb::Select).0 > 0 && run.workers.iter().all(|worker| worker.ended == StopReason::Told)
+    );
 }
 
 #[test]
@@ -281,9 +283,9 @@ fn rows_that_vanish_end_the_run_with_a_clear_event() {
     let connection = rusqlite::Connection::open(url.file().unwrap()).unwrap();
     connection.execute("DELETE FROM slob1 WHERE key = 7", []).unwrap();
     let run = run(&url, &settings, operations(100_000), &mut ());
-    assert_eq!(run.workers[0].ended, Why::Fault);
+    assert_eq!(run.workers[0].ended, StopReason::Fault);
     let told = |event: &fathom_record::Event| {
-        matches!(&event.what, fathom_record::Happening::Statement { message, retried: false, .. }
+        matches!(&event.what, fathom_record::EventKind::Statement { message, retried: false, .. }
             if message.contains("0 rows where 1"))
     };
     assert!(run.events.iter().any(told), "{:?}", run.events);

@@ -41,7 +41,7 @@ fn run_of(streams: u32) -> Run {
             system_ns: 250 * MS,
             span_ns: (0, 1000 * MS),
             counts: Vec::new(),
-            ended: Why::Finished,
+            ended: StopReason::Finished,
             outstanding_most: 4,
         });
         for (name, value) in
@@ -291,7 +291,7 @@ fn an_error_is_told_and_decides_the_exit_status() {
     let mut run = run_of(1);
     run.events.push(Event {
         at_ns: 0,
-        what: Happening::Fault {
+        what: EventKind::Fault {
             stream: StreamId(0),
             verb: Verb::Write,
             offset: Bytes(0),
@@ -416,8 +416,11 @@ fn a_steady_state_is_told_in_both_languages() {
 #[test]
 fn extras_stand_under_one_key_of_our_own() {
     let run = run_of(1);
-    let verdict =
-        judge(vec![Check { name: "steady".to_owned(), outcome: Outcome::Passed, seen: "yes".to_owned() }]);
+    let verdict = judge(vec![Check {
+        name: "steady".to_owned(),
+        outcome: CheckOutcome::Passed,
+        seen: "yes".to_owned(),
+    }]);
     let summary = Default::default();
     let extras = Extras { version: "1.0", record: "r1", summary: &summary, verdict: &verdict, notes: &[] };
     let (moment, jobs) = (moment(), [job(0)]);
@@ -496,7 +499,7 @@ fn a_run_that_is_not_over_is_reported_as_far_as_it_was_told() {
     let whole = run_of(1);
     let mut so_far = SoFar::new(&whole.plan);
     let started = |at_ns, what| Event { at_ns, what };
-    so_far.event(&started(0, Happening::Started(StreamId(0))));
+    so_far.event(&started(0, EventKind::Started(StreamId(0))));
     assert!(so_far.run(500 * MS, &[]).intervals.is_empty());
     so_far.interval(&whole.intervals[0]);
     let running = Totals {
@@ -508,7 +511,7 @@ fn a_run_that_is_not_over_is_reported_as_far_as_it_was_told() {
     };
     let told = text(&so_far.run(1300 * MS, &[running]), &[job(0)], &[], Format::Normal);
     assert!(told.contains("  read: IOPS=40, BW=160KiB/s (164kB/s)(160KiB/1000msec)"), "{told}");
-    so_far.event(&started(1250 * MS, Happening::Stopped(StreamId(0), Why::Finished)));
+    so_far.event(&started(1250 * MS, EventKind::Stopped(StreamId(0), StopReason::Finished)));
     let told = text(&so_far.run(1300 * MS, &[]), &[job(0)], &[], Format::Normal);
     assert!(told.contains("(160KiB/1250msec)"), "{told}");
 }

@@ -474,7 +474,7 @@ fn db_stats_have_a_line_for_each_session() {
         system_ns: 50_000_000,
         span_ns: (0, 10_000_000_000),
         counts: Vec::new(),
-        ended: Why::Finished,
+        ended: StopReason::Finished,
         outstanding_most: 1,
     };
     record.runs[0].workers = (0..3).map(worker).collect();

@@ -3,7 +3,7 @@
 
 use crate::together::{Gate, gates};
 use crate::used::worker_samples;
-use crate::{Clock, Fault, Frame, Outbox, Outcome, Published, Steering, empty_interval, sys};
+use crate::{Clock, Fault, Frame, Outbox, Published, Steering, WorkerOutcome, empty_interval, sys};
 use fathom_record::*;
 use fathom_spec::{Bytes, Nanos, Plan, Stream, StreamId, Verb, Window};
 use std::sync::atomic::Ordering::Relaxed;
@@ -24,7 +24,7 @@ impl Sampler for () {
 /// A worker's part of a run, made on its own thread: first its queue and buffers, then the work.
 pub type Prepare<'a> = Box<dyn FnOnce(&Seat) -> Result<Perform, ExecuteError> + Send + 'a>;
 /// The work itself, once every worker of the stream is ready.
-pub type Perform = Box<dyn FnOnce(&Seat, Begin) -> Outcome>;
+pub type Perform = Box<dyn FnOnce(&Seat, Begin) -> WorkerOutcome>;
 
 /// One worker to be.
 pub struct Job<'a> {
@@ -80,7 +80,7 @@ enum Message {
     Note(String),
     Queue(String),
     Failed(ExecuteError),
-    Ended { stream: StreamId, worker: u32, outcome: Box<Outcome>, used: sys::Usage },
+    Ended { stream: StreamId, worker: u32, outcome: Box<WorkerOutcome>, used: sys::Usage },
     Gone(StreamId),
 }
 
@@ -157,7 +157,7 @@ pub fn fault_events(stream: StreamId, faults: Vec<Fault>, targets: &[String]) ->
         .into_iter()
         .map(|Fault { operation, result, at_ns, times }| Event {
             at_ns,
-            what: Happening::Fault {
+            what: EventKind::Fault {
                 stream,
                 verb: operation.verb,
                 offset: Bytes(operation.offset),
@@ -296,7 +296,7 @@ impl<'p, 'j> Conductor<'p, 'j> {
             }
             if self.stands[id].steering.stop.load(Relaxed) || self.failure.is_some() {
                 self.stands[id].state = State::Ended;
-                announce(control, run, now, Happening::Stopped(StreamId(id as u32), Why::Told));
+                announce(control, run, now, EventKind::Stopped(StreamId(id as u32), StopReason::Told));
             } else if free && now >= self.stands[id].ready_at_ns {
                 ready.push(id);
             }
@@ -325,7 +325,7 @@ impl<'p, 'j> Conductor<'p, 'j> {
             .filter(|job| job.as_ref().is_some_and(|job| job.stream.0 as usize == id))
             .filter_map(Option::take)
             .collect();
-        announce(control, run, self.clock.now(), Happening::Started(StreamId(id as u32)));
+        announce(control, run, self.clock.now(), EventKind::Started(StreamId(id as u32)));
         let stand = &mut self.stands[id];
         stand.state = if mine.is_empty() { State::Ended } else { State::Running };
         stand.running = mine.len() as u32;
@@ -401,7 +401,7 @@ impl<'p, 'j> Conductor<'p, 'j> {
     fn take(&mut self, message: Message, control: &mut dyn Control, run: &mut Run) {
         let now = self.clock.now();
         match message {
-            Message::Note(text) => announce(control, run, now, Happening::Fallback(text)),
+            Message::Note(text) => announce(control, run, now, EventKind::Fallback(text)),
             Message::Queue(text) if run.queues.contains(&text) => {}
             Message::Queue(text) => run.queues.push(text),
             Message::Failed(error) => self.fail(error),
@@ -414,9 +414,13 @@ impl<'p, 'j> Conductor<'p, 'j> {
                 stand.running = stand.running.saturating_sub(1);
                 if stand.running == 0 {
                     stand.state = State::Ended;
-                    let why =
-                        run.workers.iter().rev().find(|w| w.stream == stream).map_or(Why::Fault, |w| w.ended);
-                    announce(control, run, now, Happening::Stopped(stream, why));
+                    let why = run
+                        .workers
+                        .iter()
+                        .rev()
+                        .find(|w| w.stream == stream)
+                        .map_or(StopReason::Fault, |w| w.ended);
+                    announce(control, run, now, EventKind::Stopped(stream, why));
                     self.take_down(stream);
                 }
             }
@@ -436,12 +440,12 @@ impl<'p, 'j> Conductor<'p, 'j> {
         &mut self,
         stream: StreamId,
         worker: u32,
-        outcome: Outcome,
+        outcome: WorkerOutcome,
         used: sys::Usage,
         control: &mut dyn Control,
         run: &mut Run,
     ) {
-        let Outcome { interval, totals, faults, found, span_ns, outstanding_most, why } = outcome;
+        let WorkerOutcome { interval, totals, faults, found, span_ns, outstanding_most, why } = outcome;
         control.interval(&interval);
         run.take(&interval);
         for event in fault_events(stream, faults, &self.targets[stream.0 as usize]) {
@@ -506,7 +510,7 @@ impl<'p, 'j> Conductor<'p, 'j> {
                 stand.stalled = false;
             } else if !stand.stalled {
                 stand.stalled = true;
-                let what = Happening::Stalled { stream: StreamId(id as u32), outstanding, for_ns: silent };
+                let what = EventKind::Stalled { stream: StreamId(id as u32), outstanding, for_ns: silent };
                 announce(control, run, now, what);
             }
         }
@@ -538,7 +542,7 @@ impl<'p, 'j> Conductor<'p, 'j> {
     }
 }
 
-fn announce(control: &mut dyn Control, run: &mut Run, at_ns: u64, what: Happening) {
+fn announce(control: &mut dyn Control, run: &mut Run, at_ns: u64, what: EventKind) {
     let event = Event { at_ns, what };
     control.event(&event);
     run.events.push(event);

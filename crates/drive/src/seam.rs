@@ -3,7 +3,7 @@
 //! batch.
 
 use crate::Pace;
-use fathom_record::Happening;
+use fathom_record::EventKind;
 use fathom_spec::{SyncKind, Verb};
 use std::sync::{Arc, Mutex};
 
@@ -122,7 +122,7 @@ pub trait Content: Send {
     /// Judges the bytes of one operation that came back in full.
     fn check(&mut self, operation: &Operation, tag: u32) -> Checked;
     /// Tags whose check was put off and is done now, with what was found.
-    fn returned(&mut self, _free: &mut Vec<u32>, _found: &mut Vec<Happening>) {}
+    fn returned(&mut self, _free: &mut Vec<u32>, _found: &mut Vec<EventKind>) {}
 }
 
 /// What a check found.
@@ -131,7 +131,7 @@ pub enum Checked {
     /// As it should be.
     Good,
     /// Not as it should be.
-    Bad(Box<Happening>),
+    Bad(Box<EventKind>),
     /// Somebody else checks; the tag comes back later through [`Content::returned`]. Only where
     /// [`crate::Manners::spare`] says so: a plain worker does not ask for it.
     Later,

@@ -1,9 +1,9 @@
 //! The serial loop: one thing at a time on a thread of its own. Files made and removed, copies, CPU time and SQL
 //! sessions are done by it, with the same pace, record and orders as the batch loop.
 
-use crate::worker::{Outcome, Steering};
+use crate::worker::{Steering, WorkerOutcome};
 use crate::{Clock, Operation, Pace, Published, Recorder};
-use fathom_record::{Happening, Why};
+use fathom_record::{EventKind, StopReason};
 use fathom_spec::Verb;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
@@ -27,9 +27,9 @@ pub struct Act {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Trouble {
     /// It failed: counted as an error of its cell, never as an operation; the loop goes on.
-    Failed(Box<Happening>),
+    Failed(Box<EventKind>),
     /// It failed, and nothing after it can succeed: the worker ends.
-    Fatal(Box<Happening>),
+    Fatal(Box<EventKind>),
     /// There was nothing to do after all (the end of an input): neither an operation nor an error.
     Nothing,
 }
@@ -72,8 +72,8 @@ const LOOK_UP_NS: u64 = 20_000_000;
 const FOUND_MOST: usize = 64;
 
 /// Runs serial work on the calling thread until it is done, told to stop, or out of time.
-pub fn run_serial<S: Serial>(mut parts: SerialParts<'_, S>) -> Outcome {
-    let mut found: Vec<Happening> = Vec::new();
+pub fn run_serial<S: Serial>(mut parts: SerialParts<'_, S>) -> WorkerOutcome {
+    let mut found: Vec<EventKind> = Vec::new();
     let (mut first_ns, mut last_ns, mut rate) = (u64::MAX, 0, 0);
     let mut now = parts.clock.now();
     let why = loop {
@@ -86,7 +86,7 @@ pub fn run_serial<S: Serial>(mut parts: SerialParts<'_, S>) -> Outcome {
             rate = wanted;
             parts.pace.set_rate(f64::from_bits(rate));
         }
-        let Some(act) = parts.work.next(now) else { break Why::Finished };
+        let Some(act) = parts.work.next(now) else { break StopReason::Finished };
         let mut started = parts.clock.now();
         let due_ns = if act.paced { parts.pace.due(act.cell, started) } else { started };
         let start_at = due_ns.max(started.saturating_add(act.wait_ns));
@@ -134,12 +134,12 @@ pub fn run_serial<S: Serial>(mut parts: SerialParts<'_, S>) -> Outcome {
             Err(Trouble::Fatal(what)) => {
                 parts.recorder.failed(&operation, -1);
                 found.push(*what);
-                break Why::Fault;
+                break StopReason::Fault;
             }
         }
     };
     let (interval, totals) = parts.recorder.finish(parts.clock.now());
-    Outcome {
+    WorkerOutcome {
         interval,
         totals,
         faults: Vec::new(),
@@ -150,18 +150,18 @@ pub fn run_serial<S: Serial>(mut parts: SerialParts<'_, S>) -> Outcome {
     }
 }
 
-fn told<S: Serial>(parts: &mut SerialParts<'_, S>, now: u64) -> Option<Why> {
+fn told<S: Serial>(parts: &mut SerialParts<'_, S>, now: u64) -> Option<StopReason> {
     if now >= parts.until_ns {
-        return Some(Why::Finished);
+        return Some(StopReason::Finished);
     }
     parts.steering.stop.load(Acquire).then(|| {
         parts.recorder.close(parts.steering.close_ns.load(Relaxed));
-        Why::Told
+        StopReason::Told
     })
 }
 
 /// Sleeps, and wakes now and then to look at the orders and to turn the slot.
-fn sleep_until<S: Serial>(parts: &mut SerialParts<'_, S>, until_ns: u64) -> Option<Why> {
+fn sleep_until<S: Serial>(parts: &mut SerialParts<'_, S>, until_ns: u64) -> Option<StopReason> {
     loop {
         let now = parts.clock.now();
         if now >= until_ns {
@@ -204,14 +204,14 @@ mod tests {
             match self.done {
                 5 => {
                     self.commit = false;
-                    Err(Trouble::Failed(Box::new(Happening::Fallback("deadlock".to_owned()))))
+                    Err(Trouble::Failed(Box::new(EventKind::Fallback("deadlock".to_owned()))))
                 }
                 _ => Ok(8),
             }
         }
     }
 
-    fn outcome(pace: Pace, until_ns: u64, left: u32) -> Outcome {
+    fn outcome(pace: Pace, until_ns: u64, left: u32) -> WorkerOutcome {
         let keep = Keep { service: true, response: true, ..Keep::default() };
         let stream = Stream { keep, ..Stream::closed("s", Blocks::random_reads(SpaceId(0), Bytes(1)), 1) };
         let plan = Plan { slot: Nanos::from_millis(50), ..Plan::new(1) };
@@ -235,7 +235,7 @@ mod tests {
         let outcome = outcome(Pace::Closed, u64::MAX, 4);
         let counts = |cell: usize| (outcome.totals[cell].operations, outcome.totals[cell].errors);
         assert_eq!((counts(0), counts(1)), ((3, 1), (3, 0)));
-        assert_eq!((outcome.found.len(), outcome.why), (1, Why::Finished));
+        assert_eq!((outcome.found.len(), outcome.why), (1, StopReason::Finished));
         let kept = outcome.interval.cells[0].1.service.as_ref().map(|latency| latency.count);
         assert_eq!(kept, Some(3));
     }

@@ -4,7 +4,7 @@
 use crate::chunk::Chunk;
 use crate::manners::{Allowed, Restraint};
 use crate::{Checked, Completion, Content, Fill, LogPen, Manners, Operation, Pace, Queue, Recorder, Source};
-use fathom_record::{Happening, Why};
+use fathom_record::{EventKind, StopReason};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Acquire, Ordering::Relaxed};
 
 /// What a step asks for.
@@ -86,12 +86,12 @@ pub struct Worker<'a, Q: Queue, const MANNERED: bool = false> {
     done: Vec<Completion>,
     finished: Vec<(Operation, i32)>,
     faults: Vec<Fault>,
-    found: Vec<Happening>,
+    found: Vec<EventKind>,
     wants: bool,
     depth: usize,
     /// Operations that have come back and are being checked by others.
     away: usize,
-    ended: Option<Why>,
+    ended: Option<StopReason>,
     rate: u64,
     span_ns: (u64, u64),
     most: usize,
@@ -116,7 +116,7 @@ pub struct Fault {
 
 /// What is left when a worker has ended.
 #[derive(Debug)]
-pub struct Outcome {
+pub struct WorkerOutcome {
     /// Its last interval.
     pub interval: fathom_record::Interval,
     /// All it did.
@@ -124,13 +124,13 @@ pub struct Outcome {
     /// What went wrong, by kind.
     pub faults: Vec<Fault>,
     /// What the content's checks found.
-    pub found: Vec<Happening>,
+    pub found: Vec<EventKind>,
     /// First submission and last completion, ns since the run's start.
     pub span_ns: (u64, u64),
     /// The most I/Os it had outstanding.
     pub outstanding_most: u32,
     /// Why it ended.
-    pub why: Why,
+    pub why: StopReason,
 }
 
 /// How long a worker that only waits for others' checks sleeps before it looks again.
@@ -225,7 +225,7 @@ impl<'a, Q: Queue, const MANNERED: bool> Worker<'a, Q, MANNERED> {
             match fill {
                 Fill::Some | Fill::Blocked => {}
                 Fill::Wait(due) => allowed.until_ns = due,
-                Fill::Done => self.ended = Some(Why::Finished),
+                Fill::Done => self.ended = Some(StopReason::Finished),
             }
         }
         let held = allowed.until_ns != u64::MAX;
@@ -281,7 +281,7 @@ impl<'a, Q: Queue, const MANNERED: bool> Worker<'a, Q, MANNERED> {
             return room;
         }
         if amount.room() == 0 {
-            self.ended = Some(Why::Finished);
+            self.ended = Some(StopReason::Finished);
         }
         room.min(amount.room())
     }
@@ -301,9 +301,9 @@ impl<'a, Q: Queue, const MANNERED: bool> Worker<'a, Q, MANNERED> {
         let steering = self.parts.steering;
         if self.ended.is_none() {
             if now >= self.parts.until_ns {
-                self.ended = Some(Why::Finished);
+                self.ended = Some(StopReason::Finished);
             } else if steering.stop.load(Acquire) {
-                self.ended = Some(Why::Told);
+                self.ended = Some(StopReason::Told);
                 self.parts.recorder.close(steering.close_ns.load(Relaxed));
             }
         }
@@ -437,7 +437,7 @@ impl<'a, Q: Queue, const MANNERED: bool> Worker<'a, Q, MANNERED> {
         let slow = done.find(|(operation, at)| now.saturating_sub(*at) > most_ns[operation.cell as usize]);
         if let Some((operation, _)) = slow.filter(|_| self.ended.is_none()) {
             self.fault(operation, -TIMED_OUT, now);
-            self.ended = Some(Why::Fault);
+            self.ended = Some(StopReason::Fault);
         }
     }
 
@@ -460,13 +460,13 @@ impl<'a, Q: Queue, const MANNERED: bool> Worker<'a, Q, MANNERED> {
 
     /// The first things found are kept; with `fatal` the first one ends the worker.
     #[cold]
-    fn bad(&mut self, found: Happening) {
+    fn bad(&mut self, found: EventKind) {
         if self.found.len() < FAULT_KINDS {
             self.found.push(found);
         }
         let ends = self.parts.manners.fatal || self.parts.manners.failures.ends_check();
         if ends && self.ended.is_none() {
-            self.ended = Some(Why::Fault);
+            self.ended = Some(StopReason::Fault);
         }
     }
 
@@ -474,7 +474,7 @@ impl<'a, Q: Queue, const MANNERED: bool> Worker<'a, Q, MANNERED> {
     fn fault(&mut self, operation: Operation, result: i32, at_ns: u64) {
         self.parts.recorder.failed(&operation, result);
         if self.ended.is_none() && self.parts.manners.failures.ends(operation.verb, result) {
-            self.ended = Some(Why::Fault);
+            self.ended = Some(StopReason::Fault);
         }
         let same = |f: &&mut Fault| {
             f.operation.verb == operation.verb
@@ -489,7 +489,7 @@ impl<'a, Q: Queue, const MANNERED: bool> Worker<'a, Q, MANNERED> {
     }
 
     /// Ends the worker's record.
-    pub fn finish(mut self) -> Outcome {
+    pub fn finish(mut self) -> WorkerOutcome {
         let now = self.parts.queue.now();
         let held = self.restraint.as_mut().and_then(|restraint| {
             restraint.leave();
@@ -497,15 +497,15 @@ impl<'a, Q: Queue, const MANNERED: bool> Worker<'a, Q, MANNERED> {
         });
         let (interval, totals) = self.parts.recorder.finish(now);
         let stream = interval.stream;
-        self.found.extend(held.map(|outstanding| Happening::Held { stream, outstanding }));
-        Outcome {
+        self.found.extend(held.map(|outstanding| EventKind::Held { stream, outstanding }));
+        WorkerOutcome {
             interval,
             totals,
             faults: self.faults,
             found: self.found,
             span_ns: self.span_ns,
             outstanding_most: self.most as u32,
-            why: self.ended.unwrap_or(Why::Finished),
+            why: self.ended.unwrap_or(StopReason::Finished),
         }
     }
 }
@@ -514,7 +514,7 @@ impl<'a, Q: Queue, const MANNERED: bool> Worker<'a, Q, MANNERED> {
 const LOOK_UP_NS: u64 = 20_000_000;
 
 /// Drives a worker on the calling thread until it is done.
-pub fn run<Q: Queue, const MANNERED: bool>(mut worker: Worker<'_, Q, MANNERED>) -> Outcome {
+pub fn run<Q: Queue, const MANNERED: bool>(mut worker: Worker<'_, Q, MANNERED>) -> WorkerOutcome {
     while let Step::Enter { at_least, until_ns } = worker.step() {
         let until_ns = match (at_least, worker.batch.is_empty()) {
             (0, false) if until_ns == u64::MAX => 0,

@@ -3,7 +3,7 @@
 
 use crate::source::CHECK;
 use fathom_drive::{Checked, Content, Operation};
-use fathom_record::Happening;
+use fathom_record::EventKind;
 use fathom_spec::Verb;
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -26,7 +26,7 @@ struct Shared {
 #[derive(Debug, Default)]
 struct Lists {
     asked: VecDeque<(Operation, u32)>,
-    checked: Vec<(u32, Option<Box<Happening>>)>,
+    checked: Vec<(u32, Option<Box<EventKind>>)>,
     ended: bool,
 }
 
@@ -108,7 +108,7 @@ impl Content for Beside {
         Checked::Later
     }
 
-    fn returned(&mut self, free: &mut Vec<u32>, found: &mut Vec<Happening>) {
+    fn returned(&mut self, free: &mut Vec<u32>, found: &mut Vec<EventKind>) {
         for (tag, happening) in self.shared.lists().checked.drain(..) {
             free.push(tag);
             found.extend(happening.map(|happening| *happening));
@@ -129,7 +129,7 @@ mod tests {
         fn check(&mut self, operation: &Operation, _: u32) -> Checked {
             match operation.offset % 2 {
                 0 => Checked::Good,
-                _ => Checked::Bad(Box::new(Happening::Mismatch {
+                _ => Checked::Bad(Box::new(EventKind::Mismatch {
                     stream: StreamId(0),
                     offset: Bytes(operation.offset),
                     note: String::new(),

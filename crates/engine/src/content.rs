@@ -6,7 +6,7 @@ use crate::source::{CHECK, OURS, ZEROS, is_write, number};
 use crate::sys::arena::ArenaView;
 use fathom_content::{Damage, Filler, Known, Wrong, fio, sysbench};
 use fathom_drive::{Checked, Content, Operation};
-use fathom_record::Happening;
+use fathom_record::EventKind;
 use fathom_spec::{Bytes, StreamId, Verb};
 use std::sync::Arc;
 
@@ -52,7 +52,7 @@ impl Filling {
     }
 
     fn mismatch(&self, stream: StreamId, offset: u64, note: String) -> Checked {
-        Checked::Bad(Box::new(Happening::Mismatch { stream, offset: Bytes(offset), note }))
+        Checked::Bad(Box::new(EventKind::Mismatch { stream, offset: Bytes(offset), note }))
     }
 }
 

@@ -9,10 +9,10 @@ use crate::sys::arena::{Arena, ArenaView};
 use change::Changer;
 use ends::{Input, Output, Read};
 use fathom_drive::{
-    Act, Begin, Job, Outcome, Pace, Perform, Recorder, Seat, Serial, SerialParts, Steering, Trouble,
+    Act, Begin, Job, Pace, Perform, Recorder, Seat, Serial, SerialParts, Steering, Trouble, WorkerOutcome,
     run_serial,
 };
-use fathom_record::{ExecuteError, Happening};
+use fathom_record::{EventKind, ExecuteError};
 use fathom_spec::{Bytes, CopyMost, Copying, Plan, Space, SpaceId, StreamId, SyncKind, TargetId, Verb};
 use rustix::io::Errno;
 use std::collections::VecDeque;
@@ -68,7 +68,7 @@ fn only(plan: &Plan, space: SpaceId) -> Result<usize, ExecuteError> {
     }
 }
 
-fn perform(mut work: Copier, time_ns: Option<u64>, seat: &Seat, begin: Begin) -> Outcome {
+fn perform(mut work: Copier, time_ns: Option<u64>, seat: &Seat, begin: Begin) -> WorkerOutcome {
     let until_ns = time_ns.map_or(u64::MAX, |time| begin.at_ns.saturating_add(time));
     let recorder = Recorder::new(begin.interval, begin.frame, Some(begin.outbox), seat.published.clone());
     let told = Arc::new(std::sync::Mutex::new(Vec::new()));
@@ -127,7 +127,7 @@ struct Copier {
     flushed: bool,
     finished: bool,
     short: bool,
-    told: Arc<std::sync::Mutex<Vec<Happening>>>,
+    told: Arc<std::sync::Mutex<Vec<EventKind>>>,
 }
 
 impl Copier {
@@ -232,13 +232,13 @@ impl Copier {
 
     fn tell(&self, text: String) {
         let mut told = self.told.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        told.push(Happening::Fallback(text));
+        told.push(EventKind::Fallback(text));
     }
 
-    fn fault(&self, verb: Verb, error: Errno, offset: u64, moved: usize) -> Box<Happening> {
+    fn fault(&self, verb: Verb, error: Errno, offset: u64, moved: usize) -> Box<EventKind> {
         let (stream, names, (from, to)) = &self.about;
         let target = if verb == Verb::Read { *from } else { *to };
-        Box::new(Happening::Fault {
+        Box::new(EventKind::Fault {
             stream: *stream,
             verb,
             offset: Bytes(offset),

@@ -12,11 +12,11 @@ use crate::source::{self, Between, Geometry, Writer};
 use crate::sys::own_descriptors;
 use crate::{Caught, History, Lent, copy, manners, open, priorities, simulated, standing, tasks, verifying};
 use fathom_drive::{
-    Begin, Clock, HostSampler, Job, Manners, Metronome, Outcome, Pace, Parts, Perform, Queue, Recorder, Seat,
-    Worker, conduct, run,
+    Begin, Clock, HostSampler, Job, Manners, Metronome, Pace, Parts, Perform, Queue, Recorder, Seat, Worker,
+    WorkerOutcome, conduct, run,
 };
 use fathom_host::Roots;
-use fathom_record::{Control, Event, Execute, ExecuteError, Happening, Run};
+use fathom_record::{Control, Event, EventKind, Execute, ExecuteError, Run};
 use fathom_spec::*;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -365,7 +365,7 @@ impl Task {
             drop(held);
             let since_ns = since_ns.load(Relaxed);
             if since_ns > 0 {
-                outcome.found.push(Happening::ReadsBack { stream: id, worker, since_ns });
+                outcome.found.push(EventKind::ReadsBack { stream: id, worker, since_ns });
             }
             outcome
         }))
@@ -400,7 +400,7 @@ impl WorkerMaker {
         content: Option<Box<dyn fathom_drive::Content>>,
         seat: &Seat,
         begin: Begin,
-    ) -> Outcome {
+    ) -> WorkerOutcome {
         let depth = self.stream.depth.most() as usize;
         let spare = self.manners.spare;
         // A worker that verifies ends its writing by itself, and then reads to the end.

@@ -1,7 +1,7 @@
 //! The last operations of a run, for whoever tells of damage. Kept only where somebody asks for it.
 
 use fathom_drive::{Checked, Clock, Content, Operation};
-use fathom_record::Happening;
+use fathom_record::EventKind;
 use fathom_spec::Verb;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -116,7 +116,7 @@ impl Content for Remembering {
         self.inner.as_mut().map_or(Checked::Good, |inner| inner.check(operation, tag))
     }
 
-    fn returned(&mut self, free: &mut Vec<u32>, found: &mut Vec<Happening>) {
+    fn returned(&mut self, free: &mut Vec<u32>, found: &mut Vec<EventKind>) {
         if let Some(inner) = &mut self.inner {
             inner.returned(free, found);
         }

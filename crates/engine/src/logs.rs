@@ -7,7 +7,7 @@
 
 use crate::sinks::{Sink, Sinks};
 use fathom_drive::{LogBlock, LogEntry, LogPen};
-use fathom_record::{ExecuteError, Happening};
+use fathom_record::{EventKind, ExecuteError};
 use fathom_spec::{Access, Plan, Stream, StreamId, Target, Verb};
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -109,16 +109,16 @@ impl Logs {
     }
 
     /// Waits until all is written, and answers what was lost. To be called when all pens are gone.
-    pub(crate) fn close(self) -> Vec<Happening> {
+    pub(crate) fn close(self) -> Vec<EventKind> {
         let mut happenings = Vec::new();
         for Writer { thread, lost, path } in self.writers {
             let written = thread.join().unwrap_or_else(|_| Err(std::io::ErrorKind::Other.into()));
             if let Err(error) = written {
-                happenings.push(Happening::Fallback(format!("the log {path} is not complete: {error}")));
+                happenings.push(EventKind::Fallback(format!("the log {path} is not complete: {error}")));
             }
             let log_entries = lost.load(Relaxed);
             if log_entries > 0 {
-                happenings.push(Happening::Late { log_entries });
+                happenings.push(EventKind::Late { log_entries });
             }
         }
         happenings

@@ -5,7 +5,7 @@ use crate::files::OpenTarget;
 use crate::guard::{self, Permits};
 use crate::source::Geometry;
 use fathom_host::{OpenFiles, Roots};
-use fathom_record::{Did, ExecuteError, Happening};
+use fathom_record::{Did, EventKind, ExecuteError};
 use fathom_spec::{
     Access, Blocks, Bytes, Durability, Expect, Extent, Lifetime, PathTarget, Plan, Space, Target, TargetId,
 };
@@ -18,7 +18,7 @@ pub struct Opened {
     /// By `TargetId`.
     pub targets: Vec<OpenTarget>,
     /// Files that were made or extended.
-    pub happenings: Vec<Happening>,
+    pub happenings: Vec<EventKind>,
 }
 
 /// Opens every target of a plan.
@@ -56,7 +56,7 @@ fn open_path(
     target: &PathTarget,
     roots: &Roots,
     (permits, others): (&Permits, &OpenFiles),
-    happenings: &mut Vec<Happening>,
+    happenings: &mut Vec<EventKind>,
 ) -> Result<OpenTarget, ExecuteError> {
     let path = Path::new(&target.path);
     let existed = path.exists();
@@ -93,7 +93,7 @@ fn open_path(
             (false, _) => Did::Created,
             (true, _) => Did::Reused,
         };
-        happenings.push(Happening::Target { name: target.path.clone(), did, bytes: Bytes(size) });
+        happenings.push(EventKind::Target { name: target.path.clone(), did, bytes: Bytes(size) });
     }
     OpenTarget::new(fd, size, target.direct, &target.path)
 }

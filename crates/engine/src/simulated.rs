@@ -3,7 +3,7 @@
 use crate::{execute, manners, open, source};
 use fathom_drive::sim::{Device, SimQueue, World, drive};
 use fathom_drive::{
-    Outcome, Parts, Published, Recorder, Steering, Worker, empty_interval, fault_events, frame,
+    Parts, Published, Recorder, Steering, Worker, WorkerOutcome, empty_interval, fault_events, frame,
 };
 use fathom_record::*;
 use fathom_spec::*;
@@ -80,7 +80,7 @@ pub fn execute(plan: &Plan, control: &mut dyn Control) -> Result<Run, ExecuteErr
         next_slot
     });
     let length_ns = world.borrow().now_ns();
-    let outcomes: Vec<Outcome> = crew.into_iter().map(Worker::finish).collect();
+    let outcomes: Vec<WorkerOutcome> = crew.into_iter().map(Worker::finish).collect();
     let owners = owners.into_iter().map(|(stream, worker, verbs, _)| (stream, worker, verbs)).collect();
     Ok(report(plan, owners, outcomes, length_ns, control))
 }
@@ -146,7 +146,7 @@ fn obey(steer: Steer, steering: &[Steering], close_ns: u64) {
 fn report(
     plan: &Plan,
     owners: Vec<(StreamId, u32, Vec<Verb>)>,
-    outcomes: Vec<Outcome>,
+    outcomes: Vec<WorkerOutcome>,
     length_ns: u64,
     control: &mut dyn Control,
 ) -> Run {
@@ -156,7 +156,7 @@ fn report(
     let names: Vec<String> =
         (0..plan.targets.len() as u32).filter_map(|i| open::name_of(plan, TargetId(i))).collect();
     for ((stream, worker, verbs), outcome) in owners.into_iter().zip(outcomes) {
-        let Outcome { interval, totals, faults, found, span_ns, outstanding_most, why } = outcome;
+        let WorkerOutcome { interval, totals, faults, found, span_ns, outstanding_most, why } = outcome;
         control.interval(&interval);
         run.take(&interval);
         run.events.extend(fault_events(stream, faults, &names));

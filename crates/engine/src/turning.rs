@@ -2,7 +2,7 @@
 
 use crate::sys::arena::Turns;
 use fathom_drive::{Checked, Content, Operation};
-use fathom_record::Happening;
+use fathom_record::EventKind;
 
 /// Moves the buffer of each operation before it is filled, and hands everything to the content that it stands before.
 pub(crate) struct Turning {
@@ -34,7 +34,7 @@ impl Content for Turning {
         self.inner.as_mut().map_or(Checked::Good, |inner| inner.check(operation, tag))
     }
 
-    fn returned(&mut self, free: &mut Vec<u32>, found: &mut Vec<Happening>) {
+    fn returned(&mut self, free: &mut Vec<u32>, found: &mut Vec<EventKind>) {
         if let Some(inner) = &mut self.inner {
             inner.returned(free, found);
         }

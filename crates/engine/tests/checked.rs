@@ -1,7 +1,7 @@
 //! Verification beside the worker, of what was discarded, and of what an earlier run wrote.
 
 use fathom_engine::{Engine, Permits, Policy, Progress, Progresses};
-use fathom_record::{Execute, Happening, Run};
+use fathom_record::{EventKind, Execute, Run};
 use fathom_spec::*;
 use std::path::Path;
 
@@ -43,7 +43,7 @@ fn run(plan: &Plan) -> Run {
 /// First bytes of what was not as it should be.
 fn mismatches(run: &Run) -> Vec<u64> {
     let told = |event: &fathom_record::Event| match &event.what {
-        Happening::Mismatch { offset, .. } => Some(offset.0),
+        EventKind::Mismatch { offset, .. } => Some(offset.0),
         _ => None,
     };
     let mut all: Vec<u64> = run.events.iter().filter_map(told).collect();
@@ -83,7 +83,7 @@ fn threads_beside_the_worker_find_what_it_would_have_found() {
         fatal.streams[0].depth = Depth::Fixed(1);
         let ended = run(&fatal);
         assert!(!mismatches(&ended).is_empty(), "{queue:?}");
-        assert_eq!(ended.workers[0].ended, fathom_record::Why::Fault, "{queue:?}");
+        assert_eq!(ended.workers[0].ended, fathom_record::StopReason::Fault, "{queue:?}");
     }
 }
 

@@ -1,7 +1,7 @@
 //! Copies between targets that the engine opens itself, and what is counted of them.
 
 use fathom_engine::{Engine, PARTIAL, Permits, Policy, TRUNCATED};
-use fathom_record::{Counts, Execute, Happening, Run};
+use fathom_record::{Counts, EventKind, Execute, Run};
 use fathom_spec::*;
 use std::path::Path;
 
@@ -57,7 +57,7 @@ fn reads_writes_and_syncs_are_operations_and_short_ones_are_counted_besides() {
     };
     assert_eq!((told(Verb::Read), told(Verb::Write)), ((3, 1, 10, 0), (2, 1, 10, 0)));
     assert_eq!(told(Verb::Sync), (1, 0, 0, 0));
-    assert!(run.events.iter().all(|event| !matches!(event.what, Happening::Fault { .. })));
+    assert!(run.events.iter().all(|event| !matches!(event.what, EventKind::Fault { .. })));
 }
 
 #[test]
@@ -89,9 +89,9 @@ fn records_that_were_cut_are_told() {
         Vec::new(),
     );
     assert_eq!(arrived, b"abd ");
-    let told = |event: &fathom_record::Event| matches!(&event.what, Happening::Fallback(text) if *text == format!("{TRUNCATED}1"));
+    let told = |event: &fathom_record::Event| matches!(&event.what, EventKind::Fallback(text) if *text == format!("{TRUNCATED}1"));
     assert!(run.events.iter().any(told));
     assert!(
-        !run.events.iter().any(|e| matches!(&e.what, Happening::Fallback(text) if text.starts_with(PARTIAL)))
+        !run.events.iter().any(|e| matches!(&e.what, EventKind::Fallback(text) if text.starts_with(PARTIAL)))
     );
 }

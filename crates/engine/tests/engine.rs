@@ -1,7 +1,7 @@
 //! The engine on real files and on simulated devices.
 
 use fathom_engine::{Engine, Permits, Policy};
-use fathom_record::{Control, Execute, ExecuteError, Happening, Run, Steer, Totals, Why};
+use fathom_record::{Control, EventKind, Execute, ExecuteError, Run, Steer, StopReason, Totals};
 use fathom_spec::*;
 use std::io::Write;
 use std::path::Path;
@@ -95,7 +95,7 @@ fn a_read_behind_the_end_is_a_fault_of_the_record_and_no_operation() {
     let counts = run.workers[0].counts[0].1;
     assert_eq!((counts.operations, counts.errors, counts.short), (255, 44, 44));
     let fault = run.faults().next().map(|e| e.what.clone());
-    assert!(matches!(fault, Some(Happening::Fault { times: 44, errno: 0, .. })), "{fault:?}");
+    assert!(matches!(fault, Some(EventKind::Fault { times: 44, errno: 0, .. })), "{fault:?}");
 }
 
 struct StopAfter(u64);
@@ -103,7 +103,7 @@ struct StopAfter(u64);
 impl Control for StopAfter {
     fn slot(&mut self, _now: u64, totals: &[Totals]) -> Steer {
         let done: u64 = totals.iter().map(|t| t.counts[0].operations).sum();
-        if done >= self.0 { Steer::Stop(Vec::new(), Why::Told) } else { Steer::Continue }
+        if done >= self.0 { Steer::Stop(Vec::new(), StopReason::Told) } else { Steer::Continue }
     }
 }
 
@@ -115,7 +115,7 @@ fn a_control_can_end_a_run_and_what_was_measured_stays() {
     plan.slot = Nanos::from_millis(10);
     let run = Engine::default().execute(&plan, &mut StopAfter(100)).unwrap();
     assert!(operations(&run) >= 100);
-    assert_eq!(run.workers[0].ended, Why::Told);
+    assert_eq!(run.workers[0].ended, StopReason::Told);
 }
 
 #[test]

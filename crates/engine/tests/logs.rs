@@ -2,7 +2,7 @@
 
 use fathom_drive::LogEntry;
 use fathom_engine::{Engine, Permits, Policy, Sink, Sinks};
-use fathom_record::{Execute, Happening, Run};
+use fathom_record::{EventKind, Execute, Run};
 use fathom_spec::*;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -53,7 +53,7 @@ fn every_operation_has_its_line_and_none_is_lost_unseen() {
         .events
         .iter()
         .map(|event| match event.what {
-            Happening::Late { log_entries } => log_entries,
+            EventKind::Late { log_entries } => log_entries,
             _ => 0,
         })
         .sum();

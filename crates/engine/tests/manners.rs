@@ -1,7 +1,7 @@
 //! What workers do besides the plain loop, on a simulated device and a virtual clock: every figure is exact.
 
 use fathom_engine::{Engine, Permits, Policy};
-use fathom_record::{Execute, Happening, Run};
+use fathom_record::{EventKind, Execute, Run};
 use fathom_spec::*;
 
 fn simulated(device: &str, depth: u32) -> Plan {
@@ -100,7 +100,7 @@ fn the_deepest_queue_that_holds_a_latency_is_found() {
     let result = run(&plan);
     let merged = result.merged(StreamId(0)).unwrap();
     let service = merged.cells[0].1.service.as_ref().unwrap();
-    let held = Happening::Held { stream: StreamId(0), outstanding: 10 };
+    let held = EventKind::Held { stream: StreamId(0), outstanding: 10 };
     assert!(result.events.iter().any(|event| event.what == held), "{:?}", result.events);
     // Ten outstanding on one way of 100 us: each waits for nine others.
     assert_eq!((service.min_ns, service.max_ns), (1_000_000, 1_000_000));

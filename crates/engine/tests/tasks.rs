@@ -1,7 +1,7 @@
 //! Serial work: files and CPU time.
 
 use fathom_engine::{Engine, Permits, Policy};
-use fathom_record::{Execute, Happening, Run};
+use fathom_record::{EventKind, Execute, Run};
 use fathom_spec::*;
 use std::path::Path;
 
@@ -93,7 +93,7 @@ fn a_directory_that_lists_too_few_ends_the_run_with_a_fault() {
     run(&plan(Work::Files(Files { count: 20, ..files(folder.path(), &[Verb::Create]) })));
     let seen = run(&plan(Work::Files(Files { listed: true, ..files(folder.path(), &[Verb::Stat]) })));
     assert_eq!(counts(&seen), [(Verb::Stat, 20, 1)]);
-    assert!(seen.events.iter().any(|event| matches!(event.what, Happening::Fault { .. })));
+    assert!(seen.events.iter().any(|event| matches!(event.what, EventKind::Fault { .. })));
 }
 
 #[test]

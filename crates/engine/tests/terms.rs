@@ -1,7 +1,7 @@
 //! What ends workers before their work is done, what they are to the system, and queues that are no queues of bytes.
 
 use fathom_engine::{Engine, Permits, Policy};
-use fathom_record::{Execute, ExecuteError, Happening, Run, Why};
+use fathom_record::{EventKind, Execute, ExecuteError, Run, StopReason};
 use fathom_spec::*;
 use std::path::Path;
 
@@ -38,13 +38,13 @@ fn run(plan: &Plan) -> Run {
     Engine { permits, ..Engine::default() }.execute(plan, &mut ()).unwrap()
 }
 
-fn counts(run: &Run) -> (u64, u32, Why) {
+fn counts(run: &Run) -> (u64, u32, StopReason) {
     let worker = &run.workers[0];
     (worker.counts[0].1.operations, worker.counts[0].1.errors, worker.ended)
 }
 
 /// Reads of a queue that knows writes only: each fails with EINVAL.
-fn failing(failures: Failures) -> (u64, u32, Why) {
+fn failing(failures: Failures) -> (u64, u32, StopReason) {
     let file = file(1 << 16);
     let mut plan = plan(file.path(), QueueKind::Truncate, Mix::Only(Verb::Read));
     plan.streams[0].terms.failures = failures;
@@ -54,9 +54,9 @@ fn failing(failures: Failures) -> (u64, u32, Why) {
 #[test]
 fn the_first_failure_that_is_not_passed_over_ends_a_worker() {
     let end = |read| Failures::End { read, write: Vec::new(), check: Vec::new() };
-    assert_eq!(failing(Failures::Pass), (0, 16, Why::Finished));
-    assert_eq!(failing(end(vec![])), (0, 1, Why::Fault));
-    assert_eq!(failing(end(vec![5, 22])), (0, 16, Why::Finished));
+    assert_eq!(failing(Failures::Pass), (0, 16, StopReason::Finished));
+    assert_eq!(failing(end(vec![])), (0, 1, StopReason::Fault));
+    assert_eq!(failing(end(vec![5, 22])), (0, 16, StopReason::Finished));
 }
 
 #[test]
@@ -65,11 +65,11 @@ fn an_operation_that_takes_longer_than_it_may_ends_its_worker() {
     let mut plan = plan(file.path(), QueueKind::Psync, Mix::Only(Verb::Read));
     plan.streams[0].terms.latency_most = vec![(Verb::Write, Nanos(0)), (Verb::Read, Nanos(0))];
     let late = run(&plan);
-    assert_eq!(counts(&late), (1, 1, Why::Fault));
+    assert_eq!(counts(&late), (1, 1, StopReason::Fault));
     let fault = late.faults().next().map(|event| event.what.clone());
-    assert!(matches!(fault, Some(Happening::Fault { errno: 110, times: 1, .. })), "{fault:?}");
+    assert!(matches!(fault, Some(EventKind::Fault { errno: 110, times: 1, .. })), "{fault:?}");
     plan.streams[0].terms.latency_most = vec![(Verb::Read, Nanos::from_seconds(100))];
-    assert_eq!(counts(&run(&plan)), (16, 0, Why::Finished));
+    assert_eq!(counts(&run(&plan)), (16, 0, StopReason::Finished));
 }
 
 #[test]
@@ -86,16 +86,16 @@ fn space_is_reserved_given_back_and_sized() {
         }
     };
     set(&mut reserve, Mix::Only(Verb::Write));
-    assert_eq!(counts(&run(&reserve)), (16, 0, Why::Finished));
+    assert_eq!(counts(&run(&reserve)), (16, 0, StopReason::Finished));
     let about = || file.as_file().metadata().unwrap();
     let blocks = || std::os::unix::fs::MetadataExt::blocks(&about());
     assert_eq!((about().len(), blocks() >= 128), (1 << 16, true));
     set(&mut reserve, Mix::Only(Verb::Trim));
-    assert_eq!(counts(&run(&reserve)), (16, 0, Why::Finished));
+    assert_eq!(counts(&run(&reserve)), (16, 0, StopReason::Finished));
     assert_eq!((about().len(), blocks()), (1 << 16, 0));
     let mut truncate = plan(file.path(), QueueKind::Truncate, Mix::Only(Verb::Write));
     set(&mut truncate, Mix::Only(Verb::Write));
-    assert_eq!(counts(&run(&truncate)), (16, 0, Why::Finished));
+    assert_eq!(counts(&run(&truncate)), (16, 0, StopReason::Finished));
     assert_eq!(about().len(), 15 * 4096, "the last write is at the last block");
 }
 
@@ -108,7 +108,7 @@ fn no_more_completions_are_taken_at_a_time_than_asked_for() {
     stream.batch = Batch { submit: 16, reap_least: 1, reap_most: 4 };
     stream.stop.operations = Some(256);
     let run = run(&plan);
-    assert_eq!(counts(&run), (256, 0, Why::Finished));
+    assert_eq!(counts(&run), (256, 0, StopReason::Finished));
     let taken = |class: &str| {
         let found = run.samples.iter().rev().find(|sample| sample.name == format!("completed_{class}"));
         found.map_or(0, |sample| sample.value)
@@ -140,7 +140,7 @@ fn a_worker_has_the_standing_it_was_given_and_others_keep_theirs() {
     let mut plan = plan(file.path(), QueueKind::Psync, Mix::Only(Verb::Read));
     let standing = &mut plan.streams[0].terms.standing;
     (standing.nice, standing.io_priority, standing.locked) = (Some(19), Some((3, 0)), Bytes(4096));
-    assert_eq!(counts(&run(&plan)), (16, 0, Why::Finished));
+    assert_eq!(counts(&run(&plan)), (16, 0, StopReason::Finished));
     assert_eq!(nice(), before);
 }
 
@@ -153,7 +153,7 @@ fn sizes_below_the_alignment_stand_at_aligned_places() {
         blocks.sizes = Sizes::Split(vec![(Verb::Read, Bytes(512), 50), (Verb::Read, Bytes(6144), 50)]);
         (blocks.align, blocks.pattern) = (Bytes(4096), Pattern::Uniform { once: false });
     }
-    assert_eq!(counts(&run(&plan)), (200, 0, Why::Finished));
+    assert_eq!(counts(&run(&plan)), (200, 0, StopReason::Finished));
 }
 
 fn command(text: &str, output: Option<(String, String)>) -> Plan {
@@ -168,7 +168,7 @@ fn command(text: &str, output: Option<(String, String)>) -> Plan {
     plan
 }
 
-fn ended(plan: &Plan) -> Why {
+fn ended(plan: &Plan) -> StopReason {
     let mut engine = Engine { commands: true, ..Engine::default() };
     engine.execute(plan, &mut ()).unwrap().workers[0].ended
 }
@@ -177,8 +177,8 @@ fn ended(plan: &Plan) -> Why {
 fn commands_run_only_where_they_are_allowed() {
     let refused = Engine::default().execute(&command("true", None), &mut ());
     assert!(matches!(refused, Err(ExecuteError::Plan { what, .. }) if what.contains("not allowed")));
-    assert_eq!(ended(&command("true", None)), Why::Finished);
-    assert_eq!(ended(&command("exit 3", None)), Why::Fault);
+    assert_eq!(ended(&command("true", None)), StopReason::Finished);
+    assert_eq!(ended(&command("exit 3", None)), StopReason::Fault);
 }
 
 #[test]
@@ -189,7 +189,7 @@ fn a_command_writes_where_it_is_told_and_ends_with_its_stream() {
     let mut plan = command("echo one; echo two >&2; exec sleep 100", both);
     plan.streams[0].stop.time = Some(Nanos::from_millis(300));
     let clock = fathom_drive::Clock::start();
-    assert_eq!(ended(&plan), Why::Finished);
+    assert_eq!(ended(&plan), StopReason::Finished);
     assert!(clock.now() < 20_000_000_000, "it was not waited for");
     assert_eq!(std::fs::read_to_string(path("out")).unwrap(), "one\ntwo\n");
 }

@@ -1,7 +1,7 @@
 //! Verification on real files.
 
 use fathom_engine::{Engine, Permits, Policy};
-use fathom_record::{Execute, ExecuteError, Happening, Run, Why};
+use fathom_record::{EventKind, Execute, ExecuteError, Run, StopReason};
 use fathom_spec::*;
 use std::path::Path;
 
@@ -56,7 +56,7 @@ fn execute(plan: &Plan) -> Result<Run, ExecuteError> {
 
 fn mismatches(run: &Run) -> Vec<(u64, String)> {
     let told = |event: &fathom_record::Event| match &event.what {
-        Happening::Mismatch { offset, note, .. } => Some((offset.0, note.clone())),
+        EventKind::Mismatch { offset, note, .. } => Some((offset.0, note.clone())),
         _ => None,
     };
     run.events.iter().filter_map(told).collect()
@@ -145,7 +145,7 @@ fn a_fatal_mismatch_ends_the_run() {
         plan(file.path(), Verify { fatal: true, ..ONLY }, headers(2), Pattern::Sequential(Begin::First));
     plan.streams[0].depth = Depth::Fixed(1);
     let run = run(&plan);
-    assert_eq!((mismatches(&run).len(), run.workers[0].ended), (1, Why::Fault));
+    assert_eq!((mismatches(&run).len(), run.workers[0].ended), (1, StopReason::Fault));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //! starting would hold the file open for a moment, which the guard does not like.
 
 use fathom_engine::{Engine, Permits, Policy};
-use fathom_record::{Execute, Happening, Run};
+use fathom_record::{EventKind, Execute, Run};
 use fathom_spec::*;
 use std::path::Path;
 use std::process::Command;
@@ -28,7 +28,7 @@ fn run(path: &Path, only: bool, hash: u8, pattern: Pattern) -> Run {
 }
 
 fn assert_good(run: &Run, hash: &str) {
-    let bad = run.events.iter().filter(|event| matches!(event.what, Happening::Mismatch { .. }));
+    let bad = run.events.iter().filter(|event| matches!(event.what, EventKind::Mismatch { .. }));
     assert_eq!(bad.collect::<Vec<_>>(), Vec::<&fathom_record::Event>::new(), "{hash}");
     let reads = run.workers[0].counts.iter().find(|count| count.0 == Verb::Read).unwrap().1.operations;
     assert_eq!(reads, 64, "{hash}");

@@ -1,6 +1,6 @@
 //! The seam between whoever runs a plan and whoever watches and steers it.
 
-use crate::{CELLS, Counts, Event, Interval, Run, Why};
+use crate::{CELLS, Counts, Event, Interval, Run, StopReason};
 use fathom_spec::{GroupId, Plan, StreamId};
 
 /// Watches a run and steers it: progress bars, the stopping rule and every dialect's live report are
@@ -40,7 +40,7 @@ pub enum Steer {
     /// Go on.
     Continue,
     /// End these streams; an empty list means all.
-    Stop(Vec<StreamId>, Why),
+    Stop(Vec<StreamId>, StopReason),
     /// Keep this many I/Os outstanding in each worker, at most what the plan allowed.
     Depth(StreamId, u32),
     /// Start this many operations a second in each worker.

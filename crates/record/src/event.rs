@@ -24,13 +24,13 @@ pub struct Event {
     /// When, ns since the run's start.
     pub at_ns: u64,
     /// What.
-    pub what: Happening,
+    pub what: EventKind,
 }
 
 /// What can happen.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Happening {
+pub enum EventKind {
     /// Something was done to a target: sysbench prepare prints a line for each, fio "Laying out".
     Target {
         /// Its path.
@@ -43,7 +43,7 @@ pub enum Happening {
     /// A stream began.
     Started(StreamId),
     /// A stream ended.
-    Stopped(StreamId, Why),
+    Stopped(StreamId, StopReason),
     /// The kernel refused or failed an operation.
     Fault {
         /// In which stream.
@@ -141,7 +141,7 @@ pub enum Did {
 /// Why a stream ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Why {
+pub enum StopReason {
     /// It was done.
     Finished,
     /// Whoever watches it said so.

@@ -8,26 +8,26 @@
 //! | [`event`] | what happened besides I/O, and raw samples of other people's counters |
 //! | [`control`] | the traits between whoever runs a plan and whoever watches it |
 //! | [`run`] | one plan's execution, as stored |
-//! | [`side`] | small and large I/Os of a mixed load apart |
+//! | [`group_totals`] | small and large I/Os of a mixed load apart |
 //! | [`result`] | runs with what was made of them: figures, curves, verdict |
 //! | [`surface`] | a figure over two sizes |
 
 pub mod control;
 pub mod event;
+pub mod group_totals;
 pub mod histogram;
 pub mod interval;
 pub mod latency;
 pub mod result;
 pub mod run;
-pub mod side;
 pub mod surface;
 
 pub use control::*;
 pub use event::*;
+pub use group_totals::*;
 pub use histogram::*;
 pub use interval::*;
 pub use latency::*;
 pub use result::*;
 pub use run::*;
-pub use side::*;
 pub use surface::*;

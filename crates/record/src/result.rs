@@ -352,7 +352,7 @@ pub struct Check {
     /// What was checked, in a few words: `page cache bypassed`.
     pub name: String,
     /// How it went.
-    pub outcome: Outcome,
+    pub outcome: CheckOutcome,
     /// What was seen, in a sentence.
     pub seen: String,
 }
@@ -360,7 +360,7 @@ pub struct Check {
 /// How a check went.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Outcome {
+pub enum CheckOutcome {
     /// Nothing wrong.
     Passed,
     /// The figure cannot be believed for this.
@@ -383,7 +383,7 @@ pub struct Note {
 /// The verdict that follows from a list of checks: any failure, else any that could not be made, else good.
 pub fn judge(checks: Vec<Check>) -> Verdict {
     let any = |outcome| checks.iter().any(|check| check.outcome == outcome);
-    let state = match (any(Outcome::Failed), any(Outcome::Unknown)) {
+    let state = match (any(CheckOutcome::Failed), any(CheckOutcome::Unknown)) {
         (true, _) => VerdictState::NotBelievable,
         (false, true) => VerdictState::CannotTell,
         (false, false) => VerdictState::Believable,

@@ -1,6 +1,6 @@
 //! One plan's execution, as it is stored: raw facts from which everything else can be computed again.
 
-use crate::{Counts, Event, Happening, Interval, Sample, Why};
+use crate::{Counts, Event, EventKind, Interval, Sample, StopReason};
 use fathom_spec::{Plan, StreamId, Verb};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -97,7 +97,7 @@ pub struct WorkerTotals {
     /// Operations, bytes and errors of each verb.
     pub counts: Vec<(Verb, crate::Counts)>,
     /// Why it ended.
-    pub ended: Why,
+    pub ended: StopReason,
     /// The largest number of I/Os it ever had outstanding.
     pub outstanding_most: u32,
 }
@@ -163,7 +163,7 @@ impl Run {
 
     /// Was any operation refused or failed?
     pub fn faults(&self) -> impl Iterator<Item = &Event> {
-        self.events.iter().filter(|e| matches!(e.what, Happening::Fault { .. }))
+        self.events.iter().filter(|e| matches!(e.what, EventKind::Fault { .. }))
     }
 }
 

@@ -272,17 +272,25 @@ fn read_figures(small: &Curve, large: [&Curve; 2], summary: &mut BTreeMap<Figure
 fn checks() -> Vec<Check> {
     let check = |name: &str, outcome, seen: &str| Check { name: name.into(), outcome, seen: seen.into() };
     vec![
-        check("page cache bypassed", Outcome::Passed, "the disk's own counters saw 100.0 % of our reads"),
-        check("disk otherwise idle", Outcome::Passed, "others read and wrote 0.1 % of what we did"),
-        check("steady state", Outcome::Passed, "the warm-up of 0.2 s was cut; no drift after it"),
-        check("converged", Outcome::Noted, "commits by 16 writers reached +-13 % where +-10 % was asked"),
+        check(
+            "page cache bypassed",
+            CheckOutcome::Passed,
+            "the disk's own counters saw 100.0 % of our reads",
+        ),
+        check("disk otherwise idle", CheckOutcome::Passed, "others read and wrote 0.1 % of what we did"),
+        check("steady state", CheckOutcome::Passed, "the warm-up of 0.2 s was cut; no drift after it"),
+        check(
+            "converged",
+            CheckOutcome::Noted,
+            "commits by 16 writers reached +-13 % where +-10 % was asked",
+        ),
         check(
             "flushes are real",
-            Outcome::Unknown,
+            CheckOutcome::Unknown,
             "the medium behind virtio is not known, so a fast flush proves nothing",
         ),
-        check("async I/O slots", Outcome::Passed, "65,536 free of 65,536"),
-        check("working set against caches", Outcome::Passed, "32 GiB against 4 GiB of memory"),
+        check("async I/O slots", CheckOutcome::Passed, "65,536 free of 65,536"),
+        check("working set against caches", CheckOutcome::Passed, "32 GiB against 4 GiB of memory"),
     ]
 }
 

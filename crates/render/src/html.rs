@@ -3,7 +3,7 @@
 use crate::chart::{self, Bar, LineChart};
 use crate::{facts, html_details, number, timeline, words};
 use fathom_record::{
-    Check, Curve, CurveName, Ending, Figure, FigureName, Outcome, ResultRecord, Unit, VerdictState,
+    Check, CheckOutcome, Curve, CurveName, Ending, Figure, FigureName, ResultRecord, Unit, VerdictState,
 };
 use fathom_spec::{LatencyLimit, Statistic};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
@@ -90,7 +90,7 @@ fn verdict(record: &ResultRecord) -> Markup {
         .verdict
         .checks
         .iter()
-        .filter(|check| matches!(check.outcome, Outcome::Failed | Outcome::Unknown))
+        .filter(|check| matches!(check.outcome, CheckOutcome::Failed | CheckOutcome::Unknown))
         .collect();
     html! {
         div class={ "verdict " (class) } {
@@ -192,17 +192,17 @@ pub(crate) fn cards(record: &ResultRecord) -> Markup {
 
 fn checks(record: &ResultRecord) -> Markup {
     let rank = |check: &&Check| match check.outcome {
-        Outcome::Failed => 0,
-        Outcome::Unknown => 1,
-        Outcome::Noted => 2,
-        Outcome::Passed => 3,
+        CheckOutcome::Failed => 0,
+        CheckOutcome::Unknown => 1,
+        CheckOutcome::Noted => 2,
+        CheckOutcome::Passed => 3,
     };
     let mut checks: Vec<&Check> = record.verdict.checks.iter().collect();
     checks.sort_by_key(rank);
     let class = |outcome| match outcome {
-        Outcome::Passed => "outcome good",
-        Outcome::Failed => "outcome bad",
-        Outcome::Unknown | Outcome::Noted => "outcome doubt",
+        CheckOutcome::Passed => "outcome good",
+        CheckOutcome::Failed => "outcome bad",
+        CheckOutcome::Unknown | CheckOutcome::Noted => "outcome doubt",
     };
     html! {
         h2 { "Can it be believed? " (record.verdict.state) }

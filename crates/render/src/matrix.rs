@@ -3,7 +3,7 @@
 
 use crate::heat::{Field, Heat, WIDTH};
 use crate::{html as page, html_details, number, svg};
-use fathom_record::{Histogram, LARGE, Latency, Load, Purpose, ResultRecord, SMALL, Side};
+use fathom_record::{GroupTotals, Histogram, LARGE, Latency, Load, Purpose, ResultRecord, SMALL};
 use maud::{Markup, html};
 use std::io::{self, Write};
 
@@ -15,8 +15,8 @@ const SLOW_NS: u64 = 10_000_000;
 /// One measured point.
 struct Cell {
     load: Load,
-    small: Option<Side>,
-    large: Option<Side>,
+    small: Option<GroupTotals>,
+    large: Option<GroupTotals>,
     trouble: bool,
 }
 
@@ -26,7 +26,7 @@ pub fn write(record: &ResultRecord, out: &mut impl Write) -> io::Result<()> {
 }
 
 fn whole(record: &ResultRecord) -> Markup {
-    let counted = |side: &Side| side.counts.operations > 0;
+    let counted = |side: &GroupTotals| side.counts.operations > 0;
     let cells: Vec<Cell> = record
         .runs
         .iter()
@@ -69,14 +69,14 @@ const MAPS: [Map; 3] = [
         id: "iops",
         title: "Small I/Os a second",
         unit: "IOPS",
-        of: |cell| cell.small.as_ref().map(Side::operations_per_second),
+        of: |cell| cell.small.as_ref().map(GroupTotals::operations_per_second),
         label: number::short,
     },
     Map {
         id: "mbps",
         title: "Bytes a second by large I/Os",
         unit: "MiB/s",
-        of: |cell| cell.large.as_ref().map(Side::mebibytes_per_second),
+        of: |cell| cell.large.as_ref().map(GroupTotals::mebibytes_per_second),
         label: |mbps| number::significant(mbps, 3),
     },
     Map {
@@ -156,7 +156,7 @@ fn octaves(latency: &Latency) -> [f64; OCTAVES] {
 }
 
 fn sides(cell: &Cell) -> impl Iterator<Item = (&'static str, Latency)> {
-    let both = |side: &Option<Side>| side.as_ref().map(Side::both);
+    let both = |side: &Option<GroupTotals>| side.as_ref().map(GroupTotals::both);
     [("small", both(&cell.small)), ("large", both(&cell.large))]
         .into_iter()
         .filter_map(|(kind, latency)| Some((kind, latency?)))
@@ -226,8 +226,8 @@ fn table(cells: &[Cell]) -> Markup {
                     td class="number" { (cell.load.small) }
                     td class="number" { (cell.load.large) }
                     td { (kind) @if cell.trouble { " " span class="bad" { "I/Os failed" } } }
-                    td class="number" { (number::grouped(side.map_or(0.0, Side::operations_per_second))) }
-                    td class="number" { (number::significant(side.map_or(0.0, Side::mebibytes_per_second), 4)) }
+                    td class="number" { (number::grouped(side.map_or(0.0, GroupTotals::operations_per_second))) }
+                    td class="number" { (number::significant(side.map_or(0.0, GroupTotals::mebibytes_per_second), 4)) }
                     td class="number" { (time(latency.mean_ns())) }
                     td class="number" { (time(latency.quantile_ns(0.5).map(|ns| ns as f64))) }
                     td class="number" { (time(latency.quantile_ns(0.99).filter(|_| latency.count >= 1000).map(|ns| ns as f64))) }
@@ -245,7 +245,7 @@ mod tests {
     use super::*;
 
     fn cell(small: u32, large: u32, ms: u64) -> Cell {
-        let mut side = Side { seconds: 1.0, ..Side::default() };
+        let mut side = GroupTotals { seconds: 1.0, ..GroupTotals::default() };
         side.read.add(ms * 1_000_000);
         (side.counts.operations, side.counts.bytes) = (1000 / ms, 8192 * 1000 / ms);
         let side = |load: u32| (load > 0).then(|| side.clone());

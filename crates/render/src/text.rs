@@ -5,7 +5,7 @@ use crate::plot::{self, Panel};
 use crate::terminal::{Style, Tone, table};
 use crate::{number, words};
 use fathom_record::{
-    CurveName, Ending, Figure, FigureName, LatencyFigures, Outcome, ResultRecord, VerdictState,
+    CheckOutcome, CurveName, Ending, Figure, FigureName, LatencyFigures, ResultRecord, VerdictState,
 };
 use std::io::{self, Write};
 
@@ -243,7 +243,7 @@ pub(crate) fn verdict(record: &ResultRecord, style: Style, out: &mut impl Write)
         VerdictState::NotBelievable => Tone::Bad,
         VerdictState::CannotTell => Tone::Warning,
     };
-    let passed = record.verdict.checks.iter().filter(|c| c.outcome == Outcome::Passed).count();
+    let passed = record.verdict.checks.iter().filter(|c| c.outcome == CheckOutcome::Passed).count();
     let ending = match record.ending {
         Ending::Complete => "",
         Ending::Interrupted => "; interrupted, what was measured is shown",
@@ -252,8 +252,8 @@ pub(crate) fn verdict(record: &ResultRecord, style: Style, out: &mut impl Write)
     let word = style.paint(tone, &record.verdict.state.to_string());
     writeln!(out)?;
     writeln!(out, "verdict  {word} ({passed} of {} checks passed{ending})", record.verdict.checks.len())?;
-    for wanted in [Outcome::Failed, Outcome::Unknown, Outcome::Noted] {
-        let tone = if wanted == Outcome::Failed { Tone::Bad } else { Tone::Warning };
+    for wanted in [CheckOutcome::Failed, CheckOutcome::Unknown, CheckOutcome::Noted] {
+        let tone = if wanted == CheckOutcome::Failed { Tone::Bad } else { Tone::Warning };
         for check in record.verdict.checks.iter().filter(|c| c.outcome == wanted) {
             let (word, _) = words::outcome(wanted);
             let head = format!("  {}{}", style.paint(tone, word), " ".repeat(9 - word.len()));
@@ -326,7 +326,7 @@ mod tests {
         record.curves.clear();
         record.ending = Ending::Interrupted;
         let mut checks = record.verdict.checks.clone();
-        checks[1].outcome = Outcome::Failed;
+        checks[1].outcome = CheckOutcome::Failed;
         record.verdict = judge(checks);
         insta::assert_snapshot!(shown(&record, Style { width: 80, ..Style::default() }));
     }

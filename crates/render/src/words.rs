@@ -2,8 +2,8 @@
 
 use crate::number;
 use fathom_record::{
-    Bound, BoundBy, CurveName, Figure, FigureName, LatencyFigures, Load, Outcome, Percentile, ResultRecord,
-    Run, Unit,
+    Bound, BoundBy, CheckOutcome, CurveName, Figure, FigureName, LatencyFigures, Load, Percentile,
+    ResultRecord, Run, Unit,
 };
 use fathom_spec::{LatencyLimit, Mix, Sizes, Work};
 
@@ -180,12 +180,12 @@ pub fn value(figure: &Figure) -> String {
 }
 
 /// How an outcome of a check is called, and its sign where signs can be shown.
-pub fn outcome(outcome: Outcome) -> (&'static str, &'static str) {
+pub fn outcome(outcome: CheckOutcome) -> (&'static str, &'static str) {
     match outcome {
-        Outcome::Passed => ("passed", "\u{2713}"),
-        Outcome::Failed => ("FAILED", "\u{2717}"),
-        Outcome::Unknown => ("unknown", "?"),
-        Outcome::Noted => ("noted", "!"),
+        CheckOutcome::Passed => ("passed", "\u{2713}"),
+        CheckOutcome::Failed => ("FAILED", "\u{2717}"),
+        CheckOutcome::Unknown => ("unknown", "?"),
+        CheckOutcome::Noted => ("noted", "!"),
     }
 }
 

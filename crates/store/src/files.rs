@@ -4,7 +4,7 @@
 //! file 0, "no file", and leaves the files' own counts unknown: its workers do not count by file, and a share by
 //! size would be a guess. Operations under 128 KiB are small, as Oracle has it.
 
-use fathom_record::{Counts, Happening, ResultRecord, Run};
+use fathom_record::{Counts, EventKind, ResultRecord, Run};
 use fathom_spec::{
     Access, Blocks, Bytes, KIB, Plan, QueueKind, Sizes, Space, SpaceId, Stream, StreamId, Target, TargetId,
     Verb, Work,
@@ -118,7 +118,7 @@ fn number_of(files: &mut Vec<FileUse>, target: &Target) -> Option<usize> {
 /// Sizes that the engine told when it opened or laid out a file; the latest counts.
 fn note_sizes(files: &mut [FileUse], run: &Run) {
     for event in &run.events {
-        if let Happening::Target { name, bytes, did: _ } = &event.what
+        if let EventKind::Target { name, bytes, did: _ } = &event.what
             && let Some(file) = files.iter_mut().find(|file| file.name.as_ref() == Some(name))
             && bytes.0 > 0
         {

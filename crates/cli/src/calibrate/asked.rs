@@ -10,7 +10,7 @@ use fathom_calibrate::phase;
 use fathom_calibrate::plan::Planner;
 use fathom_calibrate::schedule::{Calibration, Question};
 use fathom_host::{Roots, lock};
-use fathom_record::{Happening, Note};
+use fathom_record::{EventKind, Note};
 use fathom_spec::*;
 use std::path::Path;
 
@@ -140,9 +140,9 @@ pub(super) fn request_facts(args: &Calibrate) -> serde_json::Value {
     })
 }
 
-pub(super) fn fault_text(what: &Happening) -> String {
+pub(super) fn fault_text(what: &EventKind) -> String {
     match what {
-        Happening::Fault { offset, errno, target, moved, .. } => match errno {
+        EventKind::Fault { offset, errno, target, moved, .. } => match errno {
             0 => format!("{target}: only {moved} were moved at byte {}", offset.0),
             errno => format!("{target}: {} at byte {}", std::io::Error::from_raw_os_error(*errno), offset.0),
         },

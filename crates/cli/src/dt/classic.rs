@@ -8,7 +8,7 @@ use crate::{Context, Ended};
 use anyhow::{Result, bail};
 use fathom_dialect::dt::{self, Half, Part, Place};
 use fathom_engine::Engine;
-use fathom_record::{Execute, Happening};
+use fathom_record::{EventKind, Execute};
 use fathom_spec::Nanos;
 
 /// Writes and compares both ways in a directory.
@@ -39,7 +39,7 @@ pub fn run(words: &[String], context: &Context, engine: &mut Engine) -> Result<E
         let wrong = run
             .events
             .iter()
-            .find(|event| matches!(event.what, Happening::Fault { .. } | Happening::Mismatch { .. }));
+            .find(|event| matches!(event.what, EventKind::Fault { .. } | EventKind::Mismatch { .. }));
         if let Some(event) = wrong {
             bail!(
                 "{} failed: {:?}\nhint: fathom dt of=FILE limit={size} bs=1m tells more",

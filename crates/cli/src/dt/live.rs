@@ -5,7 +5,7 @@ use crate::step::Until;
 use crate::surroundings::Interrupt;
 use crate::watch::Progress;
 use fathom_dialect::dt::{self, Half, Moment, Part, Report, Stuck, Watchdog};
-use fathom_record::{Control, Steer, Totals, Why};
+use fathom_record::{Control, Steer, StopReason, Totals};
 use fathom_spec::Verb;
 use std::io::Write;
 
@@ -120,7 +120,7 @@ impl Control for Live<'_> {
         match Until(self.interrupt).slot(now_ns, totals) {
             Steer::Continue if self.until_ns.is_some_and(|until| now_ns >= until) => {
                 self.cut = true;
-                Steer::Stop(Vec::new(), Why::Told)
+                Steer::Stop(Vec::new(), StopReason::Told)
             }
             steer => steer,
         }

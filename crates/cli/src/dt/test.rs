@@ -9,7 +9,7 @@ use anyhow::{Result, anyhow, bail};
 use fathom_dialect::dt::{self, Dispose, Half, Options, Part, Pattern, Place, Remembered, Report};
 use fathom_engine::{Engine, History};
 use fathom_host::{Roots, TargetKind};
-use fathom_record::{Execute, Happening, Run};
+use fathom_record::{EventKind, Execute, Run};
 use fathom_spec::Verb;
 use std::io::Write;
 
@@ -191,7 +191,7 @@ impl<'a> Test<'a> {
         self.total.add(&part);
         let caught = engine.caught.take();
         let wrong =
-            run.events.iter().filter(|event| matches!(event.what, Happening::Mismatch { .. })).count();
+            run.events.iter().filter(|event| matches!(event.what, EventKind::Mismatch { .. })).count();
         let before = self.total.errors;
         if !caught.is_empty() {
             self.progress.clear();
@@ -236,7 +236,7 @@ impl<'a> Test<'a> {
     /// I/O that failed is told and ends the test.
     fn faults(&mut self, run: &Run) -> Result<()> {
         for event in run.faults() {
-            let Happening::Fault { verb, offset, errno, moved, times, target, .. } = &event.what else {
+            let EventKind::Fault { verb, offset, errno, moved, times, target, .. } = &event.what else {
                 continue;
             };
             self.failed = true;

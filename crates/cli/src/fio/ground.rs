@@ -5,7 +5,7 @@ use crate::watch::{Progress, Watch};
 use anyhow::{Result, bail};
 use fathom_dialect::fio::{FileFacts, FileNeed, Job, Planned};
 use fathom_engine::{Engine, Permits, Policy};
-use fathom_record::{Control, Event, Execute, Happening, Interval, Steer, Totals};
+use fathom_record::{Control, Event, EventKind, Execute, Interval, Steer, Totals};
 use fathom_spec::*;
 use rustix::fs::{Advice, FallocateFlags, SeekFrom};
 use std::collections::HashSet;
@@ -281,7 +281,7 @@ impl<'a> Cold<'a> {
 
 impl Control for Cold<'_> {
     fn event(&mut self, event: &Event) {
-        let Happening::Started(stream) = event.what else { return };
+        let EventKind::Started(stream) = event.what else { return };
         let Some(member) = self.planned.members.get(stream.0 as usize) else { return };
         let waited = !self.planned.plan.streams[stream.0 as usize].start.after.is_empty();
         let job = &self.jobs[member.job];

@@ -87,7 +87,11 @@ impl Kept {
         let mut checks = self.found.checks();
         if buffered {
             let seen = "asked to go through the page cache: memory may have answered".to_owned();
-            checks.push(Check { name: "page cache bypassed".to_owned(), outcome: Outcome::Failed, seen });
+            checks.push(Check {
+                name: "page cache bypassed".to_owned(),
+                outcome: CheckOutcome::Failed,
+                seen,
+            });
         }
         let found = &self.found.evidence;
         let evidence = Evidence {

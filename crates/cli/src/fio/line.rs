@@ -2,7 +2,7 @@
 
 use fathom_dialect::fio::report::live::{self, Live};
 use fathom_dialect::fio::{Job, Planned};
-use fathom_record::{Event, Happening, Totals, Why};
+use fathom_record::{Event, EventKind, StopReason, Totals};
 use fathom_spec::{Mix, Nanos, Stop, Verb, Work};
 use std::io::Write;
 
@@ -17,7 +17,7 @@ struct Course {
     after: Vec<usize>,
     delay: Nanos,
     began_ns: Option<u64>,
-    ended: Option<Why>,
+    ended: Option<StopReason>,
 }
 
 /// Draws on stdout, where fio draws.
@@ -63,12 +63,12 @@ impl Line {
     /// A stream began or ended.
     pub fn event(&mut self, event: &Event) {
         match event.what {
-            Happening::Started(id) => {
+            EventKind::Started(id) => {
                 if let Some(course) = self.courses.get_mut(id.0 as usize) {
                     course.began_ns = Some(event.at_ns);
                 }
             }
-            Happening::Stopped(id, why) => {
+            EventKind::Stopped(id, why) => {
                 if let Some(course) = self.courses.get_mut(id.0 as usize) {
                     course.ended = Some(why);
                 }
@@ -117,8 +117,8 @@ impl Line {
             live.running += u32::from(running);
             live.files += if running { course.files } else { 0 };
             live.states.push(match (course.began_ns, course.ended) {
-                (_, Some(Why::Signal)) => 'K',
-                (_, Some(Why::Fault)) => 'X',
+                (_, Some(StopReason::Signal)) => 'K',
+                (_, Some(StopReason::Fault)) => 'X',
                 (_, Some(_)) => '_',
                 (None, None) => 'P',
                 (Some(began), None) if now_ns < began + course.ramp.0 => '/',

@@ -5,7 +5,7 @@ use super::line::Line;
 use crate::surroundings::Signalled;
 use fathom_dialect::fio::report::SoFar;
 use fathom_drive::{Balloon, HostSampler, Sampler};
-use fathom_record::{Control, Event, Happening, Interval, Run, Steer, Totals};
+use fathom_record::{Control, Event, EventKind, Interval, Run, Steer, Totals};
 use fathom_spec::{Nanos, Plan};
 
 /// Prints a run that is not over.
@@ -96,7 +96,7 @@ impl<'a> Shown<'a> {
 impl Control for Shown<'_> {
     fn event(&mut self, event: &Event) {
         self.so_far.event(event);
-        if let Happening::Mismatch { note, .. } = &event.what {
+        if let EventKind::Mismatch { note, .. } = &event.what {
             self.wrong(note);
         }
         if let Some(line) = &mut self.line {

@@ -4,7 +4,7 @@
 use fathom_dialect::fio::report::{ReportJob, SteadyState};
 use fathom_dialect::fio::steady::SteadyWindow;
 use fathom_dialect::fio::{Job, Planned};
-use fathom_record::{Control, Event, Happening, Interval, Steer, Totals, Why};
+use fathom_record::{Control, Event, EventKind, Interval, Steer, StopReason, Totals};
 use fathom_spec::StreamId;
 
 /// EIO: a job was slower than it may be.
@@ -95,13 +95,13 @@ impl<'a> Warden<'a> {
     }
 
     /// A stream has ended: those that it takes along.
-    fn ended(&mut self, stream: StreamId, why: Why) {
+    fn ended(&mut self, stream: StreamId, why: StopReason) {
         let Some(member) = (0..self.planned.members.len()).find(|member| self.stream(*member) == stream)
         else {
             return self.command_ended(stream, why);
         };
         let job = self.job(member);
-        self.all |= job.terms.takes_all_on_error && why == Why::Fault;
+        self.all |= job.terms.takes_all_on_error && why == StopReason::Fault;
         match job.stop.takes_down {
             Some("all") => self.all = true,
             Some("stonewall") => {
@@ -114,8 +114,8 @@ impl<'a> Warden<'a> {
     }
 
     /// A command before a job that failed is a failure of the job, which does nothing then.
-    fn command_ended(&mut self, command: StreamId, why: Why) {
-        for member in (0..self.planned.members.len()).filter(|_| why == Why::Fault) {
+    fn command_ended(&mut self, command: StreamId, why: StopReason) {
+        for member in (0..self.planned.members.len()).filter(|_| why == StopReason::Fault) {
             let stream = self.stream(member);
             if self.planned.plan.streams[stream.0 as usize].start.after.contains(&command) {
                 self.streams[stream.0 as usize].error = Some(COMMAND_FAILED);
@@ -230,10 +230,10 @@ fn watched(jobs: &[Job], planned: &Planned) -> Vec<Watched> {
 impl Control for Warden<'_> {
     fn event(&mut self, event: &Event) {
         match &event.what {
-            Happening::Started(stream) => {
+            EventKind::Started(stream) => {
                 self.streams[stream.0 as usize].began_ns = Some(event.at_ns);
             }
-            Happening::Stopped(stream, why) => {
+            EventKind::Stopped(stream, why) => {
                 self.streams[stream.0 as usize].ended = true;
                 self.ended(*stream, *why);
                 self.end_the_idle();
@@ -251,11 +251,11 @@ impl Control for Warden<'_> {
         self.judge_rates(now_ns, totals);
         self.judge_steadiness(now_ns, totals);
         if std::mem::take(&mut self.all) {
-            return Steer::Stop(Vec::new(), Why::Told);
+            return Steer::Stop(Vec::new(), StopReason::Told);
         }
         match std::mem::take(&mut self.ending) {
             none if none.is_empty() => Steer::Continue,
-            some => Steer::Stop(some, Why::Told),
+            some => Steer::Stop(some, StopReason::Told),
         }
     }
 

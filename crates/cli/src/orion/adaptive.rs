@@ -2,7 +2,7 @@
 //! grows. The rule itself is calibrate's and stats'.
 
 use fathom_dialect::orion::Point;
-use fathom_record::{Control, LARGE, Load, SMALL, Side, Steer, Totals, Why};
+use fathom_record::{Control, GroupTotals, LARGE, Load, SMALL, Steer, StopReason, Totals};
 use fathom_spec::{GroupId, Nanos, Plan};
 use fathom_stats::{Decision, Slot, Stopper, StoppingRule};
 
@@ -69,7 +69,7 @@ impl Control for Enough {
         }
         self.last_ns = now_ns;
         match !self.kinds.is_empty() && self.kinds.iter().all(|kind| kind.enough) {
-            true => Steer::Stop(Vec::new(), Why::Told),
+            true => Steer::Stop(Vec::new(), StopReason::Told),
             false => Steer::Continue,
         }
     }
@@ -96,8 +96,8 @@ impl Axes {
     pub fn learn(&mut self, done: &[Point]) {
         let Some(last) = done.last() else { return };
         let Load { small, large } = last.load;
-        let small_rate = |p: &Point| p.small.as_ref().map(Side::operations_per_second);
-        let large_rate = |p: &Point| p.large.as_ref().map(Side::mebibytes_per_second);
+        let small_rate = |p: &Point| p.small.as_ref().map(GroupTotals::operations_per_second);
+        let large_rate = |p: &Point| p.large.as_ref().map(GroupTotals::mebibytes_per_second);
         let half = |load: u32| Some(load / 2).filter(|half| *half > 0);
         if let Some(half) = half(small).filter(|_| self.small_most.is_none()) {
             let before = done.iter().filter(|p| p.load.large == large && p.load.small <= half);
@@ -125,7 +125,7 @@ mod tests {
 
     fn point(small: u32, rate: u64) -> Point {
         let counts = Counts { operations: rate, ..Counts::default() };
-        let side = Side { counts, seconds: 1.0, ..Side::default() };
+        let side = GroupTotals { counts, seconds: 1.0, ..GroupTotals::default() };
         Point { load: Load { small, large: 0 }, small: Some(side), large: None, trouble: None, seconds: 1.0 }
     }
 

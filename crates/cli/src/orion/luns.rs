@@ -8,7 +8,7 @@ use fathom_dialect::orion::{self, Lun, Options};
 use fathom_drive::sim::Device;
 use fathom_engine::{Engine, Permits, Policy, guard};
 use fathom_host::{Roots, TargetKind, resolve};
-use fathom_record::{Execute, Why};
+use fathom_record::{Execute, StopReason};
 use fathom_spec::*;
 use std::path::Path;
 
@@ -141,7 +141,7 @@ pub fn create(
             Ok(run) => {
                 let fault = run.faults().next().map(|event| format!("{:?}", event.what));
                 fault.or_else(|| {
-                    let told = run.workers.iter().any(|worker| worker.ended == Why::Fault);
+                    let told = run.workers.iter().any(|worker| worker.ended == StopReason::Fault);
                     told.then(|| "a write failed".to_owned())
                 })
             }

@@ -56,8 +56,8 @@ pub fn run(args: &Observe, context: &Context) -> Result<Ended> {
     let unknown = Judged { from_disk: None, meaning: Meaning::Unknown, says: String::new() };
     record.summary.extend(measured::figures(&run, 0, &here, (&counted, &unknown), None));
     let outcome = match whose {
-        Whose::Unknown => Outcome::Unknown,
-        Whose::Storage | Whose::Host | Whose::Database => Outcome::Noted,
+        Whose::Unknown => CheckOutcome::Unknown,
+        Whose::Storage | Whose::Host | Whose::Database => CheckOutcome::Noted,
     };
     let check = Check { name: "database, host or storage".to_owned(), outcome, seen: says.clone() };
     record.verdict = judge(vec![check]);

@@ -132,9 +132,9 @@ pub fn execute(
 
 /// What ended sessions before their time, if anything did: how many, and the words of the first one.
 pub fn lost(run: &Run) -> Option<String> {
-    let lost = run.workers.iter().filter(|worker| worker.ended == Why::Fault).count();
+    let lost = run.workers.iter().filter(|worker| worker.ended == StopReason::Fault).count();
     let why = run.faults().next().map(|event| match &event.what {
-        Happening::Fault { target, .. } => target.clone(),
+        EventKind::Fault { target, .. } => target.clone(),
         _ => String::new(),
     });
     let all = run.workers.len();

@@ -5,7 +5,7 @@ use super::{Voice, in_words};
 use fathom_content::sysbench::Wrong;
 use fathom_dialect::sysbench::report::{self, Times};
 use fathom_dialect::sysbench::{IoMode, Options, Tally};
-use fathom_record::{Happening, Run};
+use fathom_record::{EventKind, Run};
 use fathom_spec::Verb;
 use std::io::Write;
 
@@ -25,7 +25,7 @@ impl End {
     pub fn of(run: &Run, live: &Live) -> Self {
         let first = run.workers.iter().map(|worker| worker.span_ns.0).filter(|ns| *ns > 0).min();
         let began = first.unwrap_or(live.began_ns());
-        let ended = run.events.iter().rev().find(|event| matches!(event.what, Happening::Stopped(..)));
+        let ended = run.events.iter().rev().find(|event| matches!(event.what, EventKind::Stopped(..)));
         let total_s = ended.map_or(run.length_ns, |event| event.at_ns).saturating_sub(began) as f64 / 1e9;
         End { total_s }
     }
@@ -90,7 +90,7 @@ pub fn forced(options: &Options, tally: &Tally, total_s: f64, counted_s: f64) {
 fn failure(options: &Options, run: &Run) -> Option<u8> {
     let voice = Voice::of(options);
     run.events.iter().find_map(|event| match &event.what {
-        Happening::Fault { verb, offset, errno, target, .. } => {
+        EventKind::Fault { verb, offset, errno, target, .. } => {
             let words = match errno {
                 0 => "Success".to_owned(),
                 number => in_words(&std::io::Error::from_raw_os_error(*number)),
@@ -112,7 +112,7 @@ fn failure(options: &Options, run: &Run) -> Option<u8> {
             ));
             Some(1)
         }
-        Happening::Mismatch { offset, note, .. } => {
+        EventKind::Mismatch { offset, note, .. } => {
             mismatch(voice, offset.0, note);
             Some(1)
         }

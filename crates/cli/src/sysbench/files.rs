@@ -4,7 +4,7 @@ use super::{Voice, in_words, permits, refuse};
 use crate::step::Until;
 use fathom_dialect::sysbench::{self, IoMode, Mode, Options, Present, report};
 use fathom_engine::Engine;
-use fathom_record::{Control, Event, Execute, Happening, Run, Steer, Totals};
+use fathom_record::{Control, Event, EventKind, Execute, Run, Steer, Totals};
 use fathom_spec::Verb;
 use std::io::Write;
 
@@ -122,7 +122,7 @@ fn not_opened(voice: Voice, error: &str) -> u8 {
 
 fn failed(voice: Voice, run: &Run) -> Option<u8> {
     let faults = run.events.iter().filter_map(|event| match &event.what {
-        Happening::Fault { verb, errno, .. } => Some((*verb, *errno)),
+        EventKind::Fault { verb, errno, .. } => Some((*verb, *errno)),
         _ => None,
     });
     // A disk that fills up takes a part of a block first; what it says of the next one tells why.
@@ -172,8 +172,8 @@ impl Making<'_> {
 
 impl Control for Making<'_> {
     fn event(&mut self, event: &Event) {
-        self.failed |= matches!(event.what, Happening::Fault { .. });
-        if let Happening::Started(stream) = event.what
+        self.failed |= matches!(event.what, EventKind::Fault { .. });
+        if let EventKind::Started(stream) = event.what
             && !self.failed
             && let Some(file) = self.files.get(stream.0 as usize)
         {

@@ -6,7 +6,7 @@ use super::ending;
 use crate::surroundings::Interrupt;
 use fathom_dialect::sysbench::report::{self, Times};
 use fathom_dialect::sysbench::{Options, Tally};
-use fathom_record::{Control, Event, Happening, Interval, Steer, Totals, Why};
+use fathom_record::{Control, Event, EventKind, Interval, Steer, StopReason, Totals};
 
 /// Arrivals that may wait for a free worker: sysbench's queue.
 const QUEUE: f64 = 131_072.0;
@@ -146,7 +146,7 @@ impl<'a> Live<'a> {
 
 impl Control for Live<'_> {
     fn event(&mut self, event: &Event) {
-        if matches!(event.what, Happening::Started(_)) {
+        if matches!(event.what, EventKind::Started(_)) {
             self.began_ns = event.at_ns;
         }
     }
@@ -168,16 +168,16 @@ impl Control for Live<'_> {
             self.next_s = self.next_s.saturating_add(self.step_s);
         }
         if self.shuts_down(now_ns) {
-            return Steer::Stop(Vec::new(), Why::Told);
+            return Steer::Stop(Vec::new(), StopReason::Told);
         }
         if self.interrupt.raised() {
-            return Steer::Stop(Vec::new(), Why::Signal);
+            return Steer::Stop(Vec::new(), StopReason::Signal);
         }
         if self.overflows(now_ns, totals) {
             self.overflown = true;
-            return Steer::Stop(Vec::new(), Why::Told);
+            return Steer::Stop(Vec::new(), StopReason::Told);
         }
         let failed = totals.iter().flat_map(|t| t.counts).any(|counts| counts.errors > 0);
-        if failed { Steer::Stop(Vec::new(), Why::Fault) } else { Steer::Continue }
+        if failed { Steer::Stop(Vec::new(), StopReason::Fault) } else { Steer::Continue }
     }
 }

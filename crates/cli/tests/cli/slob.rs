@@ -1,6 +1,6 @@
 //! `fathom slob`, as a user and as SLOB's scripts call it: SQLite, PostgreSQL and MariaDB for real.
 
-use fathom_record::{CurveName, FigureName, Outcome, ResultRecord};
+use fathom_record::{CheckOutcome, CurveName, FigureName, ResultRecord};
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::fs::PermissionsExt;
@@ -73,7 +73,7 @@ pub fn said(bytes: &[u8]) -> String {
 }
 
 /// The check that says disk or cache.
-fn verdict(record: &ResultRecord) -> (Outcome, String) {
+fn verdict(record: &ResultRecord) -> (CheckOutcome, String) {
     let check = record.verdict.checks.iter().find(|c| c.name == "physical reads close to logical reads");
     let check = check.expect("it is always made");
     (check.outcome, check.seen.clone())
@@ -94,7 +94,7 @@ fn sqlite_from_setup_to_drop_measures_the_cache_and_says_so() {
     let record = place.json(&format!("{load} --label mine"));
     assert_eq!((record.tool.as_str(), record.label.as_deref()), ("slob", Some("mine")));
     let (outcome, seen) = verdict(&record);
-    assert_eq!(outcome, Outcome::Failed, "{seen}");
+    assert_eq!(outcome, CheckOutcome::Failed, "{seen}");
     assert!(seen.starts_with("you are measuring the cache: "), "{seen}");
     assert!(seen.contains("raise SCALE to at least ") && !seen.contains("--limit-cache"), "{seen}");
     for name in [FigureName::SelectLatency, FigureName::UpdateLatency, FigureName::CommitLatency] {
@@ -103,7 +103,7 @@ fn sqlite_from_setup_to_drop_measures_the_cache_and_says_so() {
     assert!(value(&record, FigureName::ScanLatency) > 0.0);
     assert!(value(&record, FigureName::LogicalReads) >= value(&record, FigureName::PhysicalReads));
     let mix = record.verdict.checks.iter().find(|c| c.name == "the mix that was asked for");
-    assert!(mix.is_none_or(|check| check.outcome == Outcome::Passed), "{mix:?}");
+    assert!(mix.is_none_or(|check| check.outcome == CheckOutcome::Passed), "{mix:?}");
     let text = place.good("report");
     assert!(text.starts_with("operations ") && text.contains("\nverdict  "), "{text}");
     let awr = place.good("report --as awr");
@@ -147,7 +147,7 @@ fn sqlite_that_no_cache_holds_measures_the_disk_and_says_so() {
         );
         return;
     }
-    assert_eq!(outcome, Outcome::Passed, "{seen}");
+    assert_eq!(outcome, CheckOutcome::Passed, "{seen}");
     assert!(seen.starts_with("you are measuring the disk: "), "{seen}");
     assert!(value(&record, FigureName::ResponseTime) > 0.0);
     let rate = value(&record, FigureName::Iops);
@@ -293,7 +293,7 @@ fn postgres_is_started_loaded_measured_and_removed() {
     let record = place.json(&format!("run --server {} {words}", server.display()));
     assert!(is_empty(&server));
     let (outcome, seen) = verdict(&record);
-    assert_eq!(outcome, Outcome::Failed, "{seen}");
+    assert_eq!(outcome, CheckOutcome::Failed, "{seen}");
     assert!(seen.contains("shrink shared_buffers, or raise SCALE to at least "), "{seen}");
     assert!(seen.contains("or run with --limit-cache "), "{seen}");
     assert!(value(&record, FigureName::LogMbps) > 0.0);
@@ -316,7 +316,7 @@ fn mariadb_is_started_loaded_measured_and_removed() {
     let record = place.json(&format!("run --server {} --server-kind mariadb {words}", server.display()));
     assert!(is_empty(&server));
     let (outcome, seen) = verdict(&record);
-    assert_eq!(outcome, Outcome::Failed, "{seen}");
+    assert_eq!(outcome, CheckOutcome::Failed, "{seen}");
     assert!(seen.contains("shrink innodb_buffer_pool_size"), "{seen}");
     assert!(value(&record, FigureName::UpdateLatency) > 0.0);
     assert!(place.good("report --as awr").contains("MariaDB "));

@@ -4,7 +4,7 @@
 use crate::place::Lab;
 use crate::slob::{Place, at_work, installed, is_empty, said, wait};
 use fathom_database::{Brand, Database, Route, Server, ServerKind, ServerOptions, Url};
-use fathom_record::{Ending, ResultRecord, Why};
+use fathom_record::{Ending, ResultRecord, StopReason};
 use std::fs;
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
@@ -94,7 +94,7 @@ fn server_that_is_killed(kind: ServerKind, word: &str) {
     assert_eq!(record.ending, Ending::Failed);
     assert_eq!(record.runs[0].workers.len(), 2);
     for worker in &record.runs[0].workers {
-        assert!(worker.ended == Why::Fault && worker.counts[0].1.operations > 0, "{worker:?}");
+        assert!(worker.ended == StopReason::Fault && worker.counts[0].1.operations > 0, "{worker:?}");
     }
     assert!(is_empty(&directory));
 }

@@ -105,7 +105,7 @@ pub fn import(text: &str, imported: &Imported<'_>) -> Result<ResultRecord, Impor
         curves: Vec::new(),
         verdict: judge(vec![Check {
             name: "measured by fathom".to_owned(),
-            outcome: Outcome::Unknown,
+            outcome: CheckOutcome::Unknown,
             seen: format!("the figures are those of {peer}, which tells no intervals"),
         }]),
         notes: Vec::new(),

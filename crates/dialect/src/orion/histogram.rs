@@ -1,6 +1,6 @@
 //! ORION's histograms: bins that double, in microseconds, of small and of large I/Os.
 
-use fathom_record::{Histogram, Latency, Load, Side};
+use fathom_record::{GroupTotals, Histogram, Latency, Load};
 use std::io::{self, Write};
 
 /// Bins: 0 to 1 us, then one an octave up to 2^28 us.
@@ -22,7 +22,7 @@ pub fn counts(latency: &Latency) -> [u64; BINS] {
 }
 
 /// Writes the histograms of one kind (`Small` or `Large`) at one data point.
-pub fn write(kind: &str, side: &Side, load: Load, out: &mut impl Write) -> io::Result<()> {
+pub fn write(kind: &str, side: &GroupTotals, load: Load, out: &mut impl Write) -> io::Result<()> {
     let (reads, writes) = (counts(&side.read), counts(&side.write));
     writeln!(out, "{kind} Read / Write Latency Histogram @ Small={} and Large={}", load.small, load.large)?;
     writeln!(out, "\tLatency:\t\t# of IOs (read)\t\t # of IOs (write)")?;

@@ -5,7 +5,7 @@ use super::histogram;
 use super::options::{LargeType, Layout, Options, Simulate};
 use super::plan::Lun;
 use super::points::Points;
-use fathom_record::{Happening, LARGE, Latency, Load, Run, SMALL, Side};
+use fathom_record::{EventKind, GroupTotals, LARGE, Latency, Load, Run, SMALL};
 use fathom_spec::KIB;
 use std::io::{self, Write};
 
@@ -15,9 +15,9 @@ pub struct Point {
     /// Its load.
     pub load: Load,
     /// The small I/Os, where there were any.
-    pub small: Option<Side>,
+    pub small: Option<GroupTotals>,
     /// The large I/Os, where there were any.
-    pub large: Option<Side>,
+    pub large: Option<GroupTotals>,
     /// Why its figures do not count: an I/O failed.
     pub trouble: Option<String>,
     /// How long it ran, seconds.
@@ -28,7 +28,7 @@ impl Point {
     /// What a run of the plan of a point says.
     pub fn of(run: &Run) -> Self {
         let fault = run.faults().find_map(|event| match &event.what {
-            Happening::Fault { verb, offset, errno, target, times, .. } => Some(format!(
+            EventKind::Fault { verb, offset, errno, target, times, .. } => Some(format!(
                 "{verb:?} of {target} at byte {} failed {times} times: {}",
                 offset.0,
                 io::Error::from_raw_os_error(*errno)
@@ -48,20 +48,20 @@ impl Point {
         self.trouble.is_none()
     }
 
-    fn small(&self) -> Option<&Side> {
+    fn small(&self) -> Option<&GroupTotals> {
         self.small.as_ref().filter(|side| self.good() && side.counts.operations > 0)
     }
 
-    fn large(&self) -> Option<&Side> {
+    fn large(&self) -> Option<&GroupTotals> {
         self.large.as_ref().filter(|side| self.good() && side.counts.operations > 0)
     }
 
     fn mbps(&self) -> Option<f64> {
-        self.large().map(Side::mebibytes_per_second)
+        self.large().map(GroupTotals::mebibytes_per_second)
     }
 
     fn iops(&self) -> Option<f64> {
-        self.small().map(Side::operations_per_second)
+        self.small().map(GroupTotals::operations_per_second)
     }
 
     fn latency_ns(&self) -> Option<f64> {

@@ -3,7 +3,7 @@
 use super::counted::Counted;
 use super::settings::Settings;
 use super::told::Told;
-use fathom_record::{Check, Outcome, Run};
+use fathom_record::{Check, CheckOutcome, Run};
 use fathom_spec::{Bytes, GIB, MIB, Nanos, Verb};
 
 /// From this share of blocks on that the disk answered, the disk was measured. Of blocks that are four times the memory, a
@@ -39,9 +39,9 @@ impl Judged {
     /// The check of the record's verdict.
     pub fn check(&self) -> Check {
         let outcome = match self.meaning {
-            Meaning::Disk => Outcome::Passed,
-            Meaning::Cache => Outcome::Failed,
-            Meaning::Unknown => Outcome::Unknown,
+            Meaning::Disk => CheckOutcome::Passed,
+            Meaning::Cache => CheckOutcome::Failed,
+            Meaning::Unknown => CheckOutcome::Unknown,
         };
         Check { name: "physical reads close to logical reads".to_owned(), outcome, seen: self.says.clone() }
     }
@@ -175,7 +175,7 @@ pub fn mix(run: &Run, settings: &Settings) -> Option<Check> {
         "{updated:.1} % updates (asked {}), {scanned:.1} % of the rest scans (asked {})",
         settings.update_pct, settings.scan_pct
     );
-    let outcome = if far { Outcome::Failed } else { Outcome::Passed };
+    let outcome = if far { CheckOutcome::Failed } else { CheckOutcome::Passed };
     Some(Check { name: "the mix that was asked for".to_owned(), outcome, seen })
 }
 

@@ -1,7 +1,7 @@
 //! A command: started when its stream begins, waited for, and ended with its stream.
 
 use fathom_drive::{Act, Serial, Trouble};
-use fathom_record::Happening;
+use fathom_record::EventKind;
 use fathom_spec::{Bytes, Command, StreamId, Verb};
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs::File;
@@ -38,7 +38,7 @@ impl Running {
 
     fn trouble(&mut self, errno: i32, moved: u64) -> Trouble {
         self.ended = true;
-        Trouble::Fatal(Box::new(Happening::Fault {
+        Trouble::Fatal(Box::new(EventKind::Fault {
             stream: self.stream,
             verb: Verb::Compute,
             offset: Bytes(0),

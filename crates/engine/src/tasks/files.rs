@@ -4,7 +4,7 @@ use super::names::{Listing, Naming};
 use crate::guard::{self, Permits};
 use fathom_drive::{Act, Serial, Trouble};
 use fathom_host::Roots;
-use fathom_record::{ExecuteError, Happening};
+use fathom_record::{EventKind, ExecuteError};
 use fathom_spec::{Bytes, Entry, Files, StatCall, Stream, StreamId, Verb};
 use rand_xoshiro::Xoshiro256Plus;
 use rand_xoshiro::rand_core::{RngCore, SeedableRng};
@@ -306,8 +306,8 @@ impl Filing {
         Path::new(&self.plan.under).join(OsStr::from_bytes(self.naming.name().to_bytes()))
     }
 
-    fn trouble(&self, errno: Errno) -> Happening {
-        Happening::Fault {
+    fn trouble(&self, errno: Errno) -> EventKind {
+        EventKind::Fault {
             stream: self.stream,
             verb: if self.syncing { Verb::Sync } else { self.plan.verbs[self.verb] },
             offset: Bytes(0),
@@ -361,7 +361,7 @@ impl Serial for Filing {
 
     fn perform(&mut self) -> Result<u32, Trouble> {
         if let Some(why) = self.refused.take() {
-            return Err(Trouble::Fatal(Box::new(Happening::Fallback(why))));
+            return Err(Trouble::Fatal(Box::new(EventKind::Fallback(why))));
         }
         if let Some(errno) = self.lost.take() {
             return Err(Trouble::Fatal(Box::new(self.trouble(errno))));

@@ -7,7 +7,7 @@ mod names;
 
 use crate::guard::Permits;
 use crate::{execute, standing};
-use fathom_drive::{Begin, Job, Outcome, Perform, Recorder, Seat, Serial, SerialParts, run_serial};
+use fathom_drive::{Begin, Job, Perform, Recorder, Seat, Serial, SerialParts, WorkerOutcome, run_serial};
 use fathom_host::Roots;
 use fathom_record::{CELLS, ExecuteError};
 use fathom_spec::*;
@@ -97,7 +97,7 @@ impl Task {
         }))
     }
 
-    fn perform<S: Serial>(self, work: S, seat: &Seat, begin: Begin) -> Outcome {
+    fn perform<S: Serial>(self, work: S, seat: &Seat, begin: Begin) -> WorkerOutcome {
         let verbs: Vec<Verb> = begin.interval.cells.iter().map(|cell| cell.0).collect();
         let time = self.stream.stop.time;
         run_serial(SerialParts {

@@ -56,7 +56,7 @@ pub fn reads(paths: &[&str], queue: QueueKind, size: u64, count: u64) -> Run {
     interval.slots[1][0] = counts;
     let target = |path: &&str| Event {
         at_ns: 0,
-        what: Happening::Target { name: path.to_string(), did: Did::Reused, bytes: Bytes(GIB) },
+        what: EventKind::Target { name: path.to_string(), did: Did::Reused, bytes: Bytes(GIB) },
     };
     Run {
         name: "small reads, 16 outstanding".into(),
@@ -117,7 +117,7 @@ pub fn calibration(id: &str) -> ResultRecord {
     };
     let checks = vec![Check {
         name: "page cache bypassed".into(),
-        outcome: Outcome::Passed,
+        outcome: CheckOutcome::Passed,
         seen: "all of it".into(),
     }];
     ResultRecord {

@@ -1,7 +1,7 @@
 //! A run that is not over yet: what `--status-interval` and SIGUSR1 report. Whoever watches a run hands on the intervals
 //! and events as they come; at any moment they are a run that a report can be made of.
 
-use fathom_record::{Event, Happening, Interval, Run, Sample, Totals, Why, WorkerTotals};
+use fathom_record::{Event, EventKind, Interval, Run, Sample, StopReason, Totals, WorkerTotals};
 use fathom_spec::{Plan, StreamId};
 
 /// What was seen of a run so far.
@@ -22,8 +22,8 @@ impl SoFar {
     /// Something happened.
     pub fn event(&mut self, event: &Event) {
         let (times, stream) = match &event.what {
-            Happening::Started(stream) => (&mut self.began_ns, stream),
-            Happening::Stopped(stream, _) => (&mut self.ended_ns, stream),
+            EventKind::Started(stream) => (&mut self.began_ns, stream),
+            EventKind::Stopped(stream, _) => (&mut self.ended_ns, stream),
             _ => return self.run.events.push(event.clone()),
         };
         if let Some(time) = times.get_mut(stream.0 as usize) {
@@ -65,7 +65,7 @@ impl SoFar {
                     system_ns: 0,
                     span_ns: (began_ns, end_ns.max(began_ns)),
                     counts: Vec::new(),
-                    ended: if running { Why::Told } else { Why::Finished },
+                    ended: if running { StopReason::Told } else { StopReason::Finished },
                     outstanding_most: stream.depth.most(),
                 });
             }

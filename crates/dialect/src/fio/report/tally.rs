@@ -7,7 +7,7 @@
 use super::buckets::Classes;
 use super::job::{ReportJob, Unified, UntoldSyncs};
 use super::priorities::{self, AtPriority};
-use fathom_record::{CELLS, Counts, Happening, Interval, Latency, Run, Why, WorkerTotals};
+use fathom_record::{CELLS, Counts, EventKind, Interval, Latency, Run, StopReason, WorkerTotals};
 use fathom_spec::{StreamId, Verb, Window};
 
 /// The directions in fio's order.
@@ -212,7 +212,7 @@ impl Tally {
             self.runtime_ms += runtime_ms(run, stream, *span_ns);
             self.user_ns += user_ns;
             self.system_ns += system_ns;
-            self.failed |= *ended == Why::Fault;
+            self.failed |= *ended == StopReason::Fault;
             let of = format!("worker {}.{}", stream.0, worker.worker);
             for sample in run.samples.iter().filter(|sample| sample.of == of) {
                 match sample.name.as_str() {
@@ -301,11 +301,11 @@ impl Tally {
     fn take_errors(&mut self, run: &Run, stream: StreamId, job: &ReportJob) {
         for event in &run.events {
             let (error, times, ends) = match &event.what {
-                Happening::Fault { stream: of, verb, errno, times, .. } if *of == stream => {
+                EventKind::Fault { stream: of, verb, errno, times, .. } if *of == stream => {
                     let error = if *errno == 0 { SHORT } else { *errno };
                     (error, *times, job.excused.ends(*verb, -error))
                 }
-                Happening::Mismatch { stream: of, .. } if *of == stream => {
+                EventKind::Mismatch { stream: of, .. } if *of == stream => {
                     (MISMATCH, 1, job.excused.ends_check())
                 }
                 _ => continue,
@@ -480,7 +480,7 @@ pub(super) fn less(lat: &Latency, slat: &Latency) -> Latency {
 /// When a worker had written everything and began to read it again, ns since the run's start.
 fn reads_back(run: &Run, of: StreamId, number: u32) -> Option<u64> {
     run.events.iter().find_map(|event| match event.what {
-        Happening::ReadsBack { stream, worker, since_ns } if (stream, worker) == (of, number) => {
+        EventKind::ReadsBack { stream, worker, since_ns } if (stream, worker) == (of, number) => {
             Some(since_ns)
         }
         _ => None,

@@ -10,7 +10,7 @@ pub const LARGE: GroupId = GroupId(1);
 
 /// What all streams of one group did together.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Side {
+pub struct GroupTotals {
     /// Service times of reads.
     pub read: Latency,
     /// Service times of writes.
@@ -21,7 +21,7 @@ pub struct Side {
     pub seconds: f64,
 }
 
-impl Side {
+impl GroupTotals {
     /// Operations per second; 0 when nothing was counted.
     pub fn operations_per_second(&self) -> f64 {
         if self.seconds > 0.0 { self.counts.operations as f64 / self.seconds } else { 0.0 }
@@ -43,11 +43,11 @@ impl Side {
 impl Run {
     /// Everything of one group's streams; `None` when it has none. Slots after a stream's planned end, in which
     /// its last I/Os only drain, are left out of the counters.
-    pub fn side(&self, group: GroupId) -> Option<Side> {
+    pub fn side(&self, group: GroupId) -> Option<GroupTotals> {
         let slot_ns = self.plan.slot.0.max(1);
-        let mut side: Option<Side> = None;
+        let mut side: Option<GroupTotals> = None;
         for (id, stream) in self.plan.streams.iter().enumerate().filter(|(_, s)| s.group == group) {
-            let side = side.get_or_insert_with(Side::default);
+            let side = side.get_or_insert_with(GroupTotals::default);
             let Some(all) = self.merged(StreamId(id as u32)) else { continue };
             let length = all.length_ns.min(stream.stop.time.map_or(u64::MAX, |time| time.0));
             let slots = (length / slot_ns) as usize;
