@@ -1,6 +1,7 @@
 //! What can be typed, and nothing of what it means.
 
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
+use fathom_session::output::Output;
 use fathom_spec::{Bytes, LatencyLimit, Nanos, QueueKind};
 use std::path::PathBuf;
 
@@ -31,57 +32,6 @@ pub enum Command {
     Run(Box<Load>),
     /// One small read a second: is the disk slow now? Harmless in production
     Ping(Ping),
-    /// Speak Oracle ORION's language: fathom orion -run simple -testname NAME; -help tells its options
-    #[command(disable_help_flag = true)]
-    Orion {
-        /// ORION's own options
-        #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTION")]
-        words: Vec<String>,
-    },
-    /// Speak fio's language: fathom fio OPTION... JOBFILE...; --help and --cmdhelp tell its options
-    #[command(disable_help_flag = true)]
-    Fio {
-        /// fio's own options and job files
-        #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTION")]
-        words: Vec<String>,
-    },
-    /// Speak sysbench's language, its fileio test: fathom sysbench fileio --file-test-mode=rndrw run; --help tells its options
-    #[command(disable_help_flag = true)]
-    Sysbench {
-        /// sysbench's own words
-        #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "WORD")]
-        words: Vec<String>,
-    },
-    /// Copy as coreutils' dd does, and keep what was seen: fathom dd if=FILE of=FILE bs=1M; --help tells its operands
-    #[command(disable_help_flag = true)]
-    Dd {
-        /// dd's own operands
-        #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPERAND")]
-        words: Vec<String>,
-    },
-    /// Speak dt's language (Data Test): writes, reads back and compares: fathom dt of=FILE bs=1m limit=1g; help tells its options
-    #[command(disable_help_flag = true)]
-    Dt {
-        /// dt's own options
-        #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTION")]
-        words: Vec<String>,
-    },
-    /// Measure the storage through a real database, as SLOB does: PostgreSQL, MySQL, MariaDB, SQLite
-    Slob(Box<crate::slob::args::Slob>),
-    /// Speak bonnie++'s language: fathom bonnie++ -d DIRECTORY -u USER; refusals tell its options
-    #[command(name = "bonnie++", disable_help_flag = true)]
-    Bonnie {
-        /// bonnie++'s own options
-        #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTION")]
-        words: Vec<String>,
-    },
-    /// Speak iozone's language: fathom iozone -a -I -f FILE; refusals tell what is left out
-    #[command(disable_help_flag = true)]
-    Iozone {
-        /// iozone's own options
-        #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTION")]
-        words: Vec<String>,
-    },
     /// Is a calibration IN PROGRESS, READY or NOT AVAILABLE
     Status,
     /// List the runs that were kept
@@ -148,20 +98,6 @@ pub struct Consent {
     /// Allow writing to this target, whatever it holds; once for each
     #[arg(long, value_name = "NAME", value_hint = ValueHint::AnyPath)]
     pub write_consent: Vec<String>,
-}
-
-/// Where the result goes.
-#[derive(Debug, Args)]
-pub struct Output {
-    /// Print the record as JSON
-    #[arg(long)]
-    pub json: bool,
-    /// Write a page that can be mailed
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub html: Option<PathBuf>,
-    /// A name of your own for the run
-    #[arg(long)]
-    pub label: Option<String>,
 }
 
 /// `fathom calibrate`.

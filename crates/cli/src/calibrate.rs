@@ -1,21 +1,10 @@
 //! `fathom calibrate`: makes the targets ready, lets the schedule say what is measured, and tells what came out.
 
-mod asked;
-mod told;
+mod finish;
+mod setup;
 
 use crate::args::Calibrate;
-use crate::keep::{Keeper, empty_record};
-use crate::others::Others;
-use crate::preflight::{self, Found};
-use crate::surroundings::Interrupt;
-use crate::targets::{self, Ready};
-use crate::watch::{Progress, Watch};
-use crate::{Context, Ended};
 use anyhow::{Result, bail};
-use asked::{
-    check, check_sizes, dry_run, fault_text, layout, names, planner, question, quiet, request_facts,
-    take_locks,
-};
 use fathom_calibrate::observe::Observed;
 use fathom_calibrate::phase::Phase;
 use fathom_calibrate::plan::{Length, Planner};
@@ -26,7 +15,18 @@ use fathom_engine::guard::same_place;
 use fathom_engine::{Engine, Permits, Policy};
 use fathom_host::{Roots, Scratch, lock, page_cache, scratch};
 use fathom_record::*;
+use fathom_session::environment::Interrupt;
+use fathom_session::interference::Others;
+use fathom_session::preflight::{self, Found};
+use fathom_session::record_writer::{Keeper, empty_record};
+use fathom_session::targets::{self, Ready};
+use fathom_session::watch::{Progress, Watch};
+use fathom_session::{Context, Ended};
 use fathom_spec::*;
+use setup::{
+    check, check_sizes, dry_run, fault_text, layout, names, planner, question, quiet, request_facts,
+    take_locks,
+};
 use std::path::Path;
 
 /// The layout of a scratch file stops after this.

@@ -1,12 +1,6 @@
 //! `fathom run`: one load, said plainly.
 
 use crate::args::{Load as Args, Order};
-use crate::keep::{Keeper, empty_record, write_page};
-use crate::preflight;
-use crate::surroundings::{self, Interrupt};
-use crate::targets::{self, Ready};
-use crate::watch::{Progress, Watch};
-use crate::{Context, Ended, WrongUsage};
 use anyhow::{Result, bail};
 use fathom_calibrate::described::described;
 use fathom_calibrate::phase::Precision;
@@ -14,6 +8,12 @@ use fathom_calibrate::verdict::Evidence;
 use fathom_engine::{Engine, Permits, Policy};
 use fathom_host::Roots;
 use fathom_record::*;
+use fathom_session::environment::{self, Interrupt};
+use fathom_session::preflight;
+use fathom_session::record_writer::{Keeper, empty_record, write_page};
+use fathom_session::targets::{self, Ready};
+use fathom_session::watch::{Progress, Watch};
+use fathom_session::{Context, Ended, WrongUsage};
 use fathom_spec::*;
 use std::io::Write;
 use std::path::Path;
@@ -210,7 +210,7 @@ fn conclude(
 ) -> Result<Ended> {
     run.name = "load".to_owned();
     run.load = Load { small: args.depth * args.workers, large: 0 };
-    record.ended = surroundings::now();
+    record.ended = environment::now();
     record.ending = if interrupted { Ending::Interrupted } else { Ending::Complete };
     record.summary = described(&run);
     record.runs.push(run);
@@ -237,11 +237,11 @@ fn conclude(
     let mut out = std::io::stdout().lock();
     match args.output.json {
         true => fathom_render::json::write(&record, &mut out)?,
-        false => fathom_render::load::write(&record, saved.as_deref(), surroundings::style(), &mut out)?,
+        false => fathom_render::load::write(&record, saved.as_deref(), environment::style(), &mut out)?,
     }
     out.flush()?;
     if let Some(path) = &args.output.html {
-        write_page(&record, path)?;
+        write_page(path, |out| fathom_render::html::write(&record, out))?;
     }
     Ok(match (interrupted, record.verdict.state) {
         (true, _) => Ended::Interrupted,

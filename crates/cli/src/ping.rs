@@ -1,15 +1,15 @@
 //! `fathom ping`: one small read a second, and what the device itself says of its latency meanwhile.
 
 use crate::args::Ping;
-use crate::keep::empty_record;
-use crate::surroundings::{self, Interrupt};
-use crate::watch::Progress;
-use crate::{Context, Ended, WrongUsage};
 use anyhow::{Result, bail};
 use fathom_calibrate::described::described;
 use fathom_engine::Engine;
 use fathom_host::{DeviceNumber, Roots, counters, resolve};
 use fathom_record::*;
+use fathom_session::environment::{self, Interrupt};
+use fathom_session::record_writer::empty_record;
+use fathom_session::watch::Progress;
+use fathom_session::{Context, Ended, WrongUsage};
 use fathom_spec::*;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -62,7 +62,7 @@ pub fn run(args: &Ping, context: &Context, engine: &mut Engine) -> Result<Ended>
         empty_record("ping", &context.command, None, vec![args.target.clone()], serde_json::Value::Null);
     record.summary = described(&run);
     record.runs.push(run);
-    fathom_render::load::write_ping(&record, surroundings::style(), &mut std::io::stdout())?;
+    fathom_render::load::write_ping(&record, environment::style(), &mut std::io::stdout())?;
     let failed = record.runs[0].faults().next().is_some();
     Ok(match (failed, interrupt.raised()) {
         (true, _) => Ended::Failed,

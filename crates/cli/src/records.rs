@@ -1,10 +1,11 @@
 //! `status`, `history`, `show`, `sql`: what was kept.
 
 use crate::args::{Csv, History, Show};
-use crate::keep::{alive, write_page};
-use crate::{Context, Ended, surroundings};
+use crate::tools;
 use anyhow::{Context as _, Result, bail};
 use fathom_render::history::{HistoryLine, StatusState, write_history, write_status};
+use fathom_session::record_writer::{alive, write_page};
+use fathom_session::{Context, Ended, environment};
 use fathom_store::{Calibrating, Filter, Store, StoreError};
 use std::io::Write;
 
@@ -70,7 +71,7 @@ pub fn history(args: &History, context: &Context) -> Result<Ended> {
         }
         return Ok(Ended::Done);
     }
-    write_history(&lines, surroundings::style(), &mut out)?;
+    write_history(&lines, environment::style(), &mut out)?;
     Ok(Ended::Done)
 }
 
@@ -88,17 +89,18 @@ pub fn show(args: &Show, context: &Context) -> Result<Ended> {
         (_, Some(Csv::Curves), _) => fathom_render::csv::curves(&record, &mut out)?,
         (_, Some(Csv::Series), _) => fathom_render::csv::time_series(&record, &mut out)?,
         (_, _, "calibrate") => {
-            fathom_render::text::write(&record, Some(&saved), surroundings::style(), &mut out)?
+            fathom_render::text::write(&record, Some(&saved), environment::style(), &mut out)?
         }
-        (_, _, "dd") => crate::dd::show(&record, &mut out)?,
-        (_, _, "slob") => {
-            fathom_render::sessions::write(&record, Some(&saved), surroundings::style(), &mut out)?
-        }
-        (_, _, "orion") => crate::orion::show(&record, &mut out)?,
-        _ => fathom_render::load::write(&record, Some(&saved), surroundings::style(), &mut out)?,
+        (_, _, name) => match tools::named(name) {
+            Some(tool) => tool.show(&record, &saved, environment::style(), &mut out)?,
+            None => fathom_render::load::write(&record, Some(&saved), environment::style(), &mut out)?,
+        },
     }
     if let Some(path) = &args.html {
-        write_page(&record, path)?;
+        write_page(path, |page| match tools::named(&record.tool) {
+            Some(tool) => tool.page(&record, page),
+            None => fathom_render::html::write(&record, page),
+        })?;
     }
     Ok(Ended::Done)
 }

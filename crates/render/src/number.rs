@@ -98,6 +98,21 @@ pub fn short(value: f64) -> String {
     text + unit
 }
 
+/// Prefixes of units by powers of a thousand, the first one for 10^3.
+pub const PREFIXES: [char; 8] = ['k', 'M', 'G', 'T', 'P', 'E', 'Z', 'Y'];
+
+/// Bytes a second in units of 1000: one decimal below 100, none above.
+pub fn rate(per_second: f64) -> String {
+    let (mut value, mut exponent) = (per_second / 1000.0, 0);
+    while value >= 1000.0 && exponent + 1 < PREFIXES.len() {
+        value /= 1000.0;
+        exponent += 1;
+    }
+    let text = format!("{value:.1}");
+    let text = if text.len() > 4 { format!("{value:.0}") } else { text };
+    format!("{text} {}B", PREFIXES[exponent])
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

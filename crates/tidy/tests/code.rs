@@ -12,8 +12,8 @@ const PLACES: &[(&[&str], &[&str], &str)] = &[
     ),
     (
         &["env::var", "env::var_os", "env::vars", "env::vars_os", "env::set_var"],
-        &["crates/cli/"],
-        "environment variables only in cli: pass the value down",
+        &["crates/session/src/environment.rs"],
+        "environment variables only in session's environment: pass the value down",
     ),
     (
         &[
@@ -24,14 +24,14 @@ const PLACES: &[(&[&str], &[&str], &str)] = &[
             "Zoned::now",
             "UNIX_EPOCH.elapsed",
         ],
-        // The time of day, for people and for names, is surroundings and no clock of a measurement.
-        &["crates/drive/", "crates/cluster/", "crates/cli/src/surroundings.rs"],
+        // The time of day, for people and for names, is the environment and no clock of a measurement.
+        &["crates/drive/", "crates/cluster/", "crates/session/src/environment.rs"],
         "clocks only in drive (and cluster): pass the time in, or use drive's clock",
     ),
     (
         &["println!", "eprintln!", "print!", "eprint!", "dbg!"],
-        &["crates/cli/", "crates/cluster/src/main.rs"],
-        "only cli speaks: write to an `impl Write`",
+        &["crates/cli/", "crates/session/", "crates/tools/", "crates/cluster/src/main.rs"],
+        "only tools and commands speak: write to an `impl Write`",
     ),
     (
         &[".unwrap()", "todo!", "unimplemented!"],

@@ -1,7 +1,7 @@
 //! `fathom fio`, as a user and as a script calls it: fio's words in, its files, reports and exit statuses out.
 
 use crate::place::{Place, Said, alone, say};
-use fathom_dialect::fio::options;
+use fathom_fio::options;
 use fathom_tidy::skip;
 use std::process::Command;
 

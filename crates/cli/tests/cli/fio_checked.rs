@@ -125,7 +125,7 @@ fn single_operations_have_priorities_and_ways_of_their_own() {
 /// What the kernel's block tracer (`blk` of tracefs, as raw bytes) wrote while fio 3.33 read and wrote at random, wrote with
 /// an fsync after every four writes, and discarded on a loop device. fio replays it with these counts, and writes 49,152
 /// bytes fewer than were queued.
-const CAPTURED: &[u8] = include_bytes!("../../../dialect/tests/fixtures/blktrace_loop.bin");
+const CAPTURED: &[u8] = include_bytes!("../../../tools/fio/tests/fixtures/blktrace_loop.bin");
 
 #[test]
 fn a_capture_of_the_kernels_is_replayed_and_merged() {

@@ -4,10 +4,8 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 
-use fathom_dialect::fio::report::{
-    Disk, Format, Moment, PEER_VERSION, Report, ReportJob, Switches, Unified, normal,
-};
 use fathom_engine::{Engine, Permits, Policy};
+use fathom_fio::report::{Disk, Format, Moment, PEER_VERSION, Report, ReportJob, Switches, Unified, normal};
 use fathom_record::{Execute, Run};
 use fathom_spec::*;
 use fathom_tidy::skip;

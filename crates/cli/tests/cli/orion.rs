@@ -1,6 +1,6 @@
 //! `fathom orion`, as a user and as a script calls it: each test in a directory of its own.
 
-use fathom_dialect::orion::{Grid, read_grid};
+use fathom_orion::{Grid, read_grid};
 use fathom_record::ResultRecord;
 use fathom_spec::StreamId;
 use std::fs;

@@ -1,0 +1,209 @@
+//! What was asked of a calibration: the command line checked and turned into questions and plans.
+
+use super::{LARGE_MOST, LAYOUT_MOST, SLOT, SMALL_MOST};
+use crate::args::{Calibrate, Precision};
+use anyhow::{Result, bail};
+use fathom_calibrate::phase;
+use fathom_calibrate::plan::Planner;
+use fathom_calibrate::schedule::{Calibration, Question};
+use fathom_host::{Roots, lock};
+use fathom_record::{EventKind, Note};
+use fathom_session::interference::Others;
+use fathom_session::preflight::{self, Found};
+use fathom_session::{Context, Ended, environment, targets};
+use fathom_spec::*;
+use std::path::Path;
+
+/// Ends with wrong usage: exit status 2.
+macro_rules! wrong {
+    ($($text:tt)*) => { return Err(fathom_session::WrongUsage(format!($($text)*)).into()) };
+}
+
+pub(super) fn check(args: &Calibrate) -> Result<()> {
+    if args.block_size.0 == 0 || args.large_size.0 < args.block_size.0 {
+        wrong!(
+            "--block-size {} and --large-size {} do not go together\nhint: the large one must not be smaller, and neither zero",
+            args.block_size,
+            args.large_size
+        );
+    }
+    if args.large_size.0 > 1 << 30 {
+        wrong!("--large-size {} is too large\nhint: at most 1g", args.large_size);
+    }
+    if args.time.0 < Nanos::from_seconds(5).0 {
+        wrong!("--time {} is too short to find anything\nhint: at least 5s; 60s is the default", args.time);
+    }
+    if args.mix.is_some() && args.consent.read_only {
+        wrong!("--mix writes, and --read-only forbids it\nhint: leave one of them out");
+    }
+    Ok(())
+}
+
+/// Sizes that no disk takes past the page cache are refused before anything is asked of one.
+pub(super) fn check_sizes(args: &Calibrate, names: &[String]) -> Result<()> {
+    const SECTOR: u64 = 512;
+    let real = names.iter().any(|name| !name.starts_with("sim:") && name != "null");
+    for (option, size) in [("--block-size", args.block_size), ("--large-size", args.large_size)] {
+        if real && size.0 % SECTOR != 0 {
+            wrong!(
+                "{option} {size} is no multiple of 512 bytes, the smallest block of any disk\nhint: 8k is a database's, 1m a large one"
+            );
+        }
+    }
+    Ok(())
+}
+
+/// The targets' names, and what `--data-files` left out.
+pub(super) fn names(args: &Calibrate) -> Result<(Vec<String>, Vec<String>)> {
+    match &args.data_files {
+        Some(pattern) => {
+            let (files, left_out) = targets::data_files(pattern)?;
+            Ok((files.iter().map(|file| file.to_string_lossy().into_owned()).collect(), left_out))
+        }
+        None if args.targets.is_empty() => Ok((vec![".".to_owned()], Vec::new())),
+        None => Ok((args.targets.clone(), Vec::new())),
+    }
+}
+
+pub(super) fn precision(args: &Calibrate) -> phase::Precision {
+    match args.precision {
+        Precision::Fast => phase::Precision::Fast,
+        Precision::Normal => phase::Precision::Normal,
+        Precision::Strict => phase::Precision::Strict,
+    }
+}
+
+pub(super) fn question(args: &Calibrate, disks: Option<u32>, writable: bool) -> Question {
+    Question {
+        limit: args.max_latency,
+        disks: args.num_disks.or(disks).unwrap_or(1),
+        small_most: SMALL_MOST,
+        large_most: LARGE_MOST,
+        time: args.time,
+        precision: precision(args),
+        read_only: !writable,
+        mixed: args.mix.is_some(),
+    }
+}
+
+pub(super) fn planner(args: &Calibrate) -> Planner {
+    Planner {
+        reads: Vec::new(),
+        writes: Vec::new(),
+        log: None,
+        working_set: Extent::Whole,
+        block: args.block_size,
+        large: args.large_size,
+        queue: args.engine.queue(),
+        cpus: fathom_engine::allowed_cpus().len().max(1) as u32,
+        slot: SLOT,
+        read_percent: args.mix.map_or(100, |mix| mix.read_percent),
+        seed: args.seed,
+    }
+}
+
+pub(super) fn dry_run(args: &Calibrate, names: &[String]) -> Result<Ended> {
+    let anything = || vec![Target::Null(Bytes(GIB))];
+    let planner = Planner { reads: anything(), writes: anything(), log: anything().pop(), ..planner(args) };
+    let calibration = Calibration::new(question(args, None, !args.consent.read_only), planner);
+    let mut steps: Vec<fathom_render::history::Step> = names
+        .iter()
+        .filter(|name| Path::new(name).is_dir())
+        .map(|name| fathom_render::history::Step {
+            name: "layout".to_owned(),
+            description: format!("a scratch file in {name}, removed afterwards; at most"),
+            length: LAYOUT_MOST,
+        })
+        .collect();
+    steps.extend(calibration.describe().into_iter().map(|line| {
+        let (name, rest) = line.split_once(": ").unwrap_or((line.as_str(), ""));
+        let (description, length) = rest.rsplit_once(", about ").unwrap_or((rest, "0"));
+        let length = length.parse().unwrap_or_default();
+        fathom_render::history::Step { name: name.to_owned(), description: description.to_owned(), length }
+    }));
+    fathom_render::history::write_dry_run(&steps, environment::style(), &mut std::io::stdout())?;
+    Ok(Ended::Done)
+}
+
+pub(super) fn request_facts(args: &Calibrate) -> serde_json::Value {
+    let limit = match args.max_latency.of {
+        Statistic::Mean => args.max_latency.at_most.to_string(),
+        Statistic::Quantile(quantile) => format!("{quantile}={}", args.max_latency.at_most),
+    };
+    serde_json::json!({
+        "max_latency": limit.replace(' ', ""),
+        "block_size_bytes": args.block_size,
+        "large_size_bytes": args.large_size,
+        "time_ns": args.time,
+        "num_disks": args.num_disks,
+        "seed": args.seed,
+    })
+}
+
+pub(super) fn fault_text(what: &EventKind) -> String {
+    match what {
+        EventKind::Fault { offset, errno, target, moved, .. } => match errno {
+            0 => format!("{target}: only {moved} were moved at byte {}", offset.0),
+            errno => format!("{target}: {} at byte {}", std::io::Error::from_raw_os_error(*errno), offset.0),
+        },
+        other => format!("{other:?}"),
+    }
+}
+
+/// Writes a scratch file from its first byte on: all of it when a size was asked for, else what fits the time.
+pub(super) fn layout(path: &str, room: Bytes, asked: bool, count: u64, args: &Calibrate) -> Plan {
+    let mut plan = Plan::new(args.seed);
+    plan.stall = args.stall;
+    let target = PathTarget { access: Access::Write, ..PathTarget::direct_read(path) };
+    let space = plan.add_target(Target::Path(target));
+    let mut blocks = Blocks::random_reads(space, Bytes(MIB));
+    (blocks.pattern, blocks.mix) = (Pattern::Sequential(Begin::Append), Mix::Only(Verb::Write));
+    blocks.queue = args.engine.queue();
+    blocks.region.1 = Extent::Bytes(Bytes(0));
+    let depth = if blocks.queue == QueueKind::Psync { 1 } else { 8 };
+    let mut stream = Stream::closed("layout", blocks, depth);
+    stream.stop.operations = Some(room.0 / MIB);
+    stream.stop.time = (!asked).then_some(Nanos(LAYOUT_MOST.0 / count));
+    plan.add_stream(stream);
+    plan
+}
+
+pub(super) fn take_locks(found: &Found, context: &Context) -> Result<lock::Locks> {
+    let owner = lock::Owner {
+        pid: std::process::id(),
+        since: environment::now(),
+        command: context.command.join(" "),
+    };
+    lock::acquire(&lock::directories(), &lock::lock_names(&found.storages), &owner).map_err(|error| match error {
+        lock::LockError::Held { .. } => {
+            anyhow::anyhow!("{error}\nhint: one calibration at a time on a disk: wait for it (fathom status), or end it")
+        }
+        error => anyhow::anyhow!("{error}\nhint: make /run/lock/fathom or /tmp/fathom-locks writable"),
+    })
+}
+
+/// Refuses a busy disk, or notes who uses it and watches over him.
+pub(super) fn quiet(
+    args: &Calibrate,
+    roots: &Roots,
+    found: &Found,
+    notes: &mut Vec<Note>,
+) -> Result<Option<Others>> {
+    let mut busy = preflight::busy(roots, &found.disks, Nanos::from_millis(300));
+    // Somebody may only be finishing: write-back of what was just built, a checkpoint.
+    for _ in 0..10 {
+        if busy.is_none() || args.while_busy {
+            break;
+        }
+        busy = preflight::busy(roots, &found.disks, Nanos::from_millis(1000));
+    }
+    let Some(busy) = busy else { return Ok(None) };
+    if !args.while_busy {
+        bail!(
+            "{}\nhint: measure when it is idle, or say --while-busy: then the run ends when the others' latency doubles",
+            busy.told
+        );
+    }
+    notes.push(Note { text: busy.told.clone(), hint: Some("the figures are what was left over".to_owned()) });
+    Ok(Some(Others::new(roots.clone(), found.disks.clone(), busy.read_await_ms)))
+}

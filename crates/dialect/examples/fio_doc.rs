@@ -1,6 +1,0 @@
-//! Writes docs/dialect/fio.md, which a test holds equal to the table of options.
-
-fn main() -> std::io::Result<()> {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/dialect/fio.md");
-    std::fs::write(path, fathom_dialect::fio::doc::page())
-}

@@ -1,0 +1,141 @@
+//! Keeps a result in the store, if there is one: an unwritable store is a warning and never loses a measurement.
+
+use crate::environment;
+use fathom_host::{Roots, scratch};
+use fathom_record::{Ending, Note, ResultRecord, SCHEMA, Verdict, VerdictState};
+use fathom_store::{Owner, Store};
+use std::path::{Path, PathBuf};
+
+/// Where results go.
+pub struct Keeper {
+    store: Option<Store>,
+    /// Where that is, or why there is none.
+    pub place: Result<PathBuf, String>,
+    /// The run's number.
+    pub number: Option<i64>,
+}
+
+/// Is the owner of a run in progress still alive?
+pub fn alive(owner: &Owner) -> bool {
+    let roots = Roots::default();
+    let boot = boot(&roots);
+    scratch::start_ticks(&roots, owner.pid) == Some(owner.start)
+        && (owner.boot.is_empty() || boot == owner.boot)
+}
+
+fn own() -> Owner {
+    let (roots, pid) = (Roots::default(), std::process::id());
+    Owner { pid, start: scratch::start_ticks(&roots, pid).unwrap_or(0), boot: boot(&roots) }
+}
+
+fn boot(roots: &Roots) -> String {
+    let id = std::fs::read_to_string(roots.proc.join("sys/kernel/random/boot_id")).unwrap_or_default();
+    id.trim().to_owned()
+}
+
+impl Keeper {
+    /// Opens the store and marks the run as in progress. Answers what went wrong as a note.
+    pub fn begin(path: Option<PathBuf>, record: &ResultRecord, disks: Option<u32>) -> (Self, Vec<Note>) {
+        let Some(path) = path else {
+            let why = "there is no home directory to keep runs in".to_owned();
+            let note =
+                Note { text: why.clone(), hint: Some("name a file with --store or FATHOM_STORE".to_owned()) };
+            return (Keeper { store: None, place: Err(why), number: None }, vec![note]);
+        };
+        let opened = Store::open(&path).and_then(|mut store| {
+            store.settle(&alive)?;
+            let number = store.begin(record, &own(), disks)?;
+            Ok((store, number))
+        });
+        match opened {
+            Ok((store, number)) => {
+                (Keeper { store: Some(store), place: Ok(path), number: Some(number) }, Vec::new())
+            }
+            Err(error) => {
+                let text = error.to_string();
+                let (what, hint) = text.split_once("\nhint: ").unwrap_or((&text, ""));
+                let note =
+                    Note { text: format!("this run is not kept: {what}"), hint: Some(hint.to_owned()) };
+                (Keeper { store: None, place: Err(what.to_owned()), number: None }, vec![note])
+            }
+        }
+    }
+
+    /// Keeps what there is so far.
+    pub fn save(&mut self, record: &ResultRecord) {
+        if let Some(store) = &mut self.store
+            && let Err(error) = store.save_partial(record)
+        {
+            self.lost(&error.to_string());
+        }
+    }
+
+    /// Keeps the whole.
+    pub fn finish(&mut self, record: &ResultRecord) {
+        if let Some(store) = &mut self.store
+            && let Err(error) = store.finish(record)
+        {
+            self.lost(&error.to_string());
+        }
+    }
+
+    /// Nothing was measured: the run is forgotten.
+    pub fn abandon(&mut self, id: &str) {
+        if let Some(store) = &mut self.store {
+            let _ = store.abandon(id);
+        }
+    }
+
+    fn lost(&mut self, error: &str) {
+        eprintln!("warning: this run is not kept: {error}");
+        self.store = None;
+        self.place = Err(error.to_owned());
+        self.number = None;
+    }
+
+    /// Where it can be found again, in words.
+    pub fn saved(&self) -> String {
+        match (&self.place, self.number) {
+            (Ok(path), Some(number)) => format!("run {number} in {}: fathom show {number}", path.display()),
+            (Err(why), _) => format!("nowhere: {why}"),
+            (Ok(_), None) => "nowhere".to_owned(),
+        }
+    }
+}
+
+/// A record in which nothing has been measured yet.
+pub fn empty_record(
+    tool: &str,
+    command: &[String],
+    label: Option<String>,
+    targets: Vec<String>,
+    facts: serde_json::Value,
+) -> ResultRecord {
+    ResultRecord {
+        schema: SCHEMA,
+        id: environment::run_id(),
+        tool: tool.to_owned(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        command: command.to_vec(),
+        label,
+        started: environment::now(),
+        ended: environment::now(),
+        ending: Ending::Interrupted,
+        targets,
+        facts,
+        runs: Vec::new(),
+        summary: Default::default(),
+        curves: Vec::new(),
+        verdict: Verdict { state: VerdictState::CannotTell, checks: Vec::new() },
+        notes: Vec::new(),
+    }
+}
+
+/// Writes a page that `make` makes.
+pub fn write_page(path: &Path, make: impl FnOnce(&mut Vec<u8>) -> std::io::Result<()>) -> anyhow::Result<()> {
+    let mut page = Vec::new();
+    make(&mut page)?;
+    std::fs::write(path, page).map_err(|error| {
+        anyhow::anyhow!("cannot write {}: {error}\nhint: the run itself is kept; make the page again with fathom show --html FILE", path.display())
+    })
+}

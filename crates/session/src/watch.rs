@@ -1,0 +1,147 @@
+//! Watches a run for the user: draws progress on stderr, ends it when the user interrupts, says at once what
+//! went wrong. Wraps the Control that steers.
+
+use crate::environment::Interrupt;
+use crate::interference::Others;
+use fathom_record::{Control, Event, EventKind, Interval, Steer, StopReason, Totals};
+use fathom_spec::Nanos;
+use indicatif::{ProgressBar, ProgressStyle};
+
+/// Draws, or keeps silent.
+#[derive(Debug)]
+pub struct Progress {
+    bar: Option<ProgressBar>,
+}
+
+impl Progress {
+    /// A bar on stderr, if it is wanted.
+    pub fn new(drawn: bool) -> Self {
+        let style =
+            ProgressStyle::with_template("{spinner} {msg:<58} [{bar:24}] {elapsed_precise} eta {eta}");
+        let bar = drawn.then(|| {
+            let bar = ProgressBar::new(100);
+            if let Ok(style) = style {
+                bar.set_style(style.progress_chars("=> "));
+            }
+            bar
+        });
+        Progress { bar }
+    }
+
+    /// What is done now, and how far the whole is, 0 to 1.
+    pub fn show(&self, what: &str, share: f64) {
+        if let Some(bar) = &self.bar {
+            bar.set_position((share * 100.0).clamp(0.0, 100.0) as u64);
+            bar.set_message(what.to_owned());
+        }
+    }
+
+    /// A line above the bar.
+    pub fn say(&self, text: &str) {
+        match &self.bar {
+            Some(bar) => bar.println(text),
+            None => eprintln!("{text}"),
+        }
+    }
+
+    /// Takes the bar away.
+    pub fn clear(&self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+/// Stands between the engine and whoever steers.
+pub struct Watch<'a> {
+    /// Who steers.
+    pub inner: &'a mut dyn Control,
+    /// Where progress goes.
+    pub progress: &'a Progress,
+    /// Has the user had enough?
+    pub interrupt: &'a Interrupt,
+    /// What is done, for the bar.
+    pub what: String,
+    /// How far the whole was when this run began, and how far it will be when it ends.
+    pub share: (f64, f64),
+    /// How long this run is expected to be.
+    pub length: Nanos,
+    /// Others on the same disk, who must not suffer.
+    pub others: Option<&'a mut Others>,
+    last: Vec<Totals>,
+    last_ns: u64,
+}
+
+impl<'a> Watch<'a> {
+    /// Watches one run.
+    pub fn new(
+        inner: &'a mut dyn Control,
+        progress: &'a Progress,
+        interrupt: &'a Interrupt,
+        what: String,
+        length: Nanos,
+    ) -> Self {
+        Watch {
+            inner,
+            progress,
+            interrupt,
+            what,
+            share: (0.0, 1.0),
+            length,
+            others: None,
+            last: Vec::new(),
+            last_ns: 0,
+        }
+    }
+
+    fn draw(&mut self, now_ns: u64, totals: &[Totals]) {
+        if now_ns < self.last_ns + 250_000_000 {
+            return;
+        }
+        let sum = |totals: &[Totals]| -> (u64, u64) {
+            totals.iter().flat_map(|t| t.counts).fold((0, 0), |(n, b), c| (n + c.operations, b + c.bytes))
+        };
+        let (before, now) = (sum(&self.last), sum(totals));
+        let seconds = (now_ns - self.last_ns) as f64 / 1e9;
+        let iops = now.0.saturating_sub(before.0) as f64 / seconds;
+        let mbps = now.1.saturating_sub(before.1) as f64 / seconds / (1 << 20) as f64;
+        let done = (now_ns as f64 / self.length.0.max(1) as f64).min(1.0);
+        let share = self.share.0 + (self.share.1 - self.share.0) * done;
+        self.progress.show(&format!("{}: {iops:.0} IOPS, {mbps:.0} MiB/s", self.what), share);
+        (self.last, self.last_ns) = (totals.to_vec(), now_ns);
+    }
+}
+
+impl Control for Watch<'_> {
+    fn event(&mut self, event: &Event) {
+        match &event.what {
+            EventKind::Stalled { outstanding, for_ns, .. } => self.progress.say(&format!(
+                "warning: the device has not answered for {}, {outstanding} I/Os are outstanding\n\
+                 hint: see dmesg; Ctrl-C ends the measurement once it answers",
+                Nanos(*for_ns)
+            )),
+            EventKind::Fault { verb, offset, errno, target, times, .. } => self.progress.say(&format!(
+                "warning: {verb:?} of {target} at byte {} failed {times} times: {}",
+                offset.0,
+                std::io::Error::from_raw_os_error(*errno)
+            )),
+            _ => {}
+        }
+        self.inner.event(event);
+    }
+
+    fn slot(&mut self, now_ns: u64, totals: &[Totals]) -> Steer {
+        if self.interrupt.raised() {
+            return Steer::Stop(Vec::new(), StopReason::Signal);
+        }
+        if self.others.as_mut().is_some_and(|others| others.suffer(now_ns, totals)) {
+            return Steer::Stop(Vec::new(), StopReason::Told);
+        }
+        self.draw(now_ns, totals);
+        self.inner.slot(now_ns, totals)
+    }
+
+    fn interval(&mut self, interval: &Interval) {
+        self.inner.interval(interval);
+    }
+}

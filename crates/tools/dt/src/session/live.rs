@@ -1,0 +1,128 @@
+//! What is done and said while a half of a pass runs: progress, keep-alive messages, the watchdog, the end by the user.
+
+use super::damage::trigger;
+use crate::{self as dt, Half, Moment, Part, Report, Stuck, Watchdog};
+use fathom_record::{Control, Steer, StopReason, Totals};
+use fathom_session::environment::Interrupt;
+use fathom_session::step::Until;
+use fathom_session::watch::Progress;
+use fathom_spec::Verb;
+use std::io::Write;
+
+/// Watches one half.
+pub struct Live<'a> {
+    interrupt: &'a Interrupt,
+    progress: &'a Progress,
+    report: &'a Report<'a>,
+    half: Half,
+    length: u64,
+    /// What was done before this half, and which pass this is.
+    pub before: (Part, u64),
+    /// When the time of the whole test (`runtime=`) is over, ns after the start of this half.
+    pub until_ns: Option<u64>,
+    /// It was over before this half had ended.
+    pub cut: bool,
+    dog: Watchdog,
+    said_ns: u64,
+}
+
+impl<'a> Live<'a> {
+    /// Watches a half that moves so many bytes.
+    pub fn new(
+        (interrupt, progress): (&'a Interrupt, &'a Progress),
+        report: &'a Report<'a>,
+        half: Half,
+        length: u64,
+    ) -> Self {
+        Live {
+            interrupt,
+            progress,
+            report,
+            half,
+            length,
+            before: (Part::default(), 1),
+            until_ns: None,
+            cut: false,
+            dog: Watchdog::default(),
+            said_ns: 0,
+        }
+    }
+
+    /// What was done until now.
+    fn part(&self, now_ns: u64, totals: &[Totals]) -> Part {
+        let verbs: &[Verb] = match self.half {
+            Half::Read | Half::Verify => &[Verb::Read],
+            Half::Fill | Half::Write => &[Verb::Write],
+            Half::ReadAfterWrite | Half::Percentages | Half::Copy => &[Verb::Read, Verb::Write],
+        };
+        let mut part = Part { elapsed_ns: now_ns, passes: self.before.1 - 1, ..Part::default() };
+        for (verb, counts) in totals.iter().flat_map(|totals| verbs.iter().zip(&totals.counts)) {
+            let (records, bytes) = match verb {
+                Verb::Read => (&mut part.records_read, &mut part.bytes_read),
+                _ => (&mut part.records_written, &mut part.bytes_written),
+            };
+            *records += counts.operations;
+            *bytes += counts.bytes;
+        }
+        part
+    }
+
+    fn keep_alive(&mut self, now_ns: u64, totals: &[Totals]) {
+        let (options, around) = (self.report.options, self.report.around);
+        let Some(every) = options.watch.every else { return };
+        if now_ns.saturating_sub(self.said_ns) < every.saturating_mul(1_000_000_000) {
+            return;
+        }
+        self.said_ns = now_ns;
+        let pass = self.part(now_ns, totals);
+        let mut total = self.before.0.clone();
+        total.add(&pass);
+        let (host, user) = (around.host.as_str(), around.user.as_str());
+        let moment = Moment { pass, total, mode: self.half.mode(), host, user };
+        let message = options.watch.message.as_deref().unwrap_or(dt::MESSAGE);
+        self.say(&dt::expand(message, options, &moment));
+    }
+
+    fn look(&mut self, now_ns: u64, totals: &[Totals]) {
+        let options = self.report.options;
+        if !options.watch.looks() {
+            return;
+        }
+        let operations = totals.iter().flat_map(|totals| totals.counts).map(|counts| counts.operations).sum();
+        let outstanding = totals.iter().map(|totals| totals.outstanding).sum();
+        for stuck in self.dog.look(now_ns, operations, outstanding, &options.watch) {
+            match stuck {
+                Stuck::Told(seconds) => self.say(&format!(
+                    "WARNING: No progress made on {} for {seconds} seconds ({}, {operations} records done, {outstanding} I/Os outstanding)",
+                    options.name(),
+                    self.half.mode()
+                )),
+                Stuck::Trigger(_) => trigger(options, "noprog", 0),
+            }
+        }
+    }
+
+    fn say(&self, text: &str) {
+        let mut out = std::io::stdout().lock();
+        // Who closed the pipe is told with the statistics.
+        let _ = self.report.line(text, &mut out).and_then(|()| out.flush());
+    }
+}
+
+impl Control for Live<'_> {
+    fn slot(&mut self, now_ns: u64, totals: &[Totals]) -> Steer {
+        let bytes: u64 = totals.iter().flat_map(|totals| totals.counts).map(|counts| counts.bytes).sum();
+        let what = format!("{} pass {}", self.half.mode(), self.before.1);
+        self.progress.show(&what, bytes as f64 / self.length.max(1) as f64);
+        self.keep_alive(now_ns, totals);
+        self.look(now_ns, totals);
+        // What failed ends the test: it need not fail to the end.
+        match Until(self.interrupt).slot(now_ns, totals) {
+            Steer::Continue if self.until_ns.is_some_and(|until| now_ns >= until) => {
+                self.cut = true;
+                Steer::Stop(Vec::new(), StopReason::Told)
+            }
+            steer => steer,
+        }
+    }
+}

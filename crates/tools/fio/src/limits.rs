@@ -1,0 +1,291 @@
+//! What a job puts up with and when it ends before its work is done: failures, latencies, rates that are too low, a steady
+//! state; and what it is to the system.
+
+use super::diagnostic::Trouble;
+use super::job::Look;
+use super::numbers;
+use fathom_spec::{Bytes, Failures, Nanos, Standing};
+
+/// The terms of a job.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Terms {
+    /// Was `continue_on_error` said? Then errors are counted in the report.
+    pub counts_errors: bool,
+    /// The failures that are no failure of the job.
+    pub excused: Failures,
+    /// The longest that an I/O may take.
+    pub latency_most: Option<Nanos>,
+    /// The least bytes a second of reads, writes and trims.
+    pub rate_least: [Option<u64>; 3],
+    /// The least I/Os a second of reads, writes and trims.
+    pub rate_iops_least: [Option<u64>; 3],
+    /// Over how long a rate is judged.
+    pub rate_cycle: Nanos,
+    /// End when steady.
+    pub steady: Option<Steady>,
+    /// What it is to the system.
+    pub standing: Standing,
+    /// A shell's command before the job.
+    pub before: Option<String>,
+    /// A shell's command after it.
+    pub after: Option<String>,
+    /// An error in it ends all jobs.
+    pub takes_all_on_error: bool,
+    /// What the kernel is told of the order of I/Os.
+    pub hint: Hint,
+}
+
+/// `fadvise_hint=`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Hint {
+    /// What the job does.
+    #[default]
+    Honest,
+    /// Nothing.
+    Silent,
+    /// That it is sequential.
+    Sequential,
+    /// That it is random.
+    Random,
+}
+
+/// When a job is steady, and ends.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Steady {
+    /// Of what: `iops`, `iops_slope`, `bw` or `bw_slope`.
+    pub of: &'static str,
+    /// The limit, a percentage of the mean or a number of I/Os or bytes a second.
+    pub limit: f64,
+    /// Is it a percentage?
+    pub in_percent: bool,
+    /// Over how long, whole seconds.
+    pub duration_seconds: u64,
+    /// Looked at after so long.
+    pub ramp: Nanos,
+}
+
+impl Steady {
+    /// Is it a slope that is judged, and not the largest deviation from the mean?
+    pub fn is_slope(&self) -> bool {
+        self.of.ends_with("_slope")
+    }
+    /// Of bytes, and not of I/Os?
+    pub fn is_of_bytes(&self) -> bool {
+        self.of.starts_with("bw")
+    }
+}
+
+/// EIO and EILSEQ: what `continue_on_error` goes on after.
+const NOT_FATAL: [i32; 2] = [5, 84];
+
+/// Reads the terms of a job.
+pub(crate) fn terms(look: &Look) -> Result<Terms, Trouble> {
+    let positive = |name: &str| look.three(name).map(|value| value.filter(|number| *number > 0));
+    let (counts_errors, excused) = failures(look)?;
+    for (least, most) in [("rate_min", "rate"), ("rate_iops_min", "rate_iops")] {
+        let both = positive(least).into_iter().zip(positive(most));
+        if both.into_iter().any(|(least, most)| least.zip(most).is_some_and(|(least, most)| least > most)) {
+            return Err(look.wrong(least, "the minimum rate exceeds the rate", "say a smaller one"));
+        }
+    }
+    Ok(Terms {
+        counts_errors,
+        excused,
+        latency_most: look.time("max_latency").filter(|time| time.0 > 0),
+        rate_least: positive("rate_min"),
+        rate_iops_least: positive("rate_iops_min"),
+        rate_cycle: look.time("rate_cycle").filter(|time| time.0 > 0).unwrap_or(Nanos::from_seconds(1)),
+        steady: steady(look)?,
+        standing: standing(look)?,
+        before: look.text("exec_prerun").filter(|text| !text.is_empty()).map(str::to_owned),
+        after: look.text("exec_postrun").filter(|text| !text.is_empty()).map(str::to_owned),
+        takes_all_on_error: look.switch("exitall_on_error", false),
+        hint: match look.word("fadvise_hint", "1").0 {
+            "0" => Hint::Silent,
+            "random" => Hint::Random,
+            "sequential" => Hint::Sequential,
+            _ => Hint::Honest,
+        },
+    })
+}
+
+fn failures(look: &Look) -> Result<(bool, Failures), Trouble> {
+    let word = look.word("continue_on_error", "none").0;
+    let of = |kinds: &[&str]| if kinds.contains(&word) { NOT_FATAL.to_vec() } else { Vec::new() };
+    let mut lists =
+        [of(&["read", "io", "all", "1"]), of(&["write", "io", "all", "1"]), of(&["verify", "all", "1"])];
+    if let Some(text) = look.text("ignore_error") {
+        let parts: Vec<&str> = text.split(',').collect();
+        if parts.len() > 3 {
+            return Err(look.wrong("ignore_error", "more than three lists", "say READ,WRITE,VERIFY"));
+        }
+        for (list, part) in lists.iter_mut().zip(parts).filter(|(_, part)| !part.trim().is_empty()) {
+            *list = part.split(':').map(|one| error_number(one, look)).collect::<Result<_, _>>()?;
+        }
+    }
+    let [read, write, check] = lists;
+    Ok((!matches!(word, "none" | "0"), Failures::End { read, write, check }))
+}
+
+fn error_number(word: &str, look: &Look) -> Result<i32, Trouble> {
+    let word = word.trim();
+    let named = || ERRORS.iter().find(|(_, name)| *name == word).map(|(number, _)| *number);
+    named().or_else(|| word.parse().ok().filter(|number| *number > 0)).ok_or_else(|| {
+        let what = format!("there is no error {:?}", word.chars().take(20).collect::<String>());
+        look.wrong("ignore_error", &what, "say names or numbers, ENOSPC:122 for instance")
+    })
+}
+
+/// Linux's error numbers, those that storage can answer.
+const ERRORS: &[(i32, &str)] = &[
+    (1, "EPERM"),
+    (2, "ENOENT"),
+    (3, "ESRCH"),
+    (4, "EINTR"),
+    (5, "EIO"),
+    (6, "ENXIO"),
+    (7, "E2BIG"),
+    (8, "ENOEXEC"),
+    (9, "EBADF"),
+    (10, "ECHILD"),
+    (11, "EAGAIN"),
+    (12, "ENOMEM"),
+    (13, "EACCES"),
+    (14, "EFAULT"),
+    (15, "ENOTBLK"),
+    (16, "EBUSY"),
+    (17, "EEXIST"),
+    (18, "EXDEV"),
+    (19, "ENODEV"),
+    (20, "ENOTDIR"),
+    (21, "EISDIR"),
+    (22, "EINVAL"),
+    (23, "ENFILE"),
+    (24, "EMFILE"),
+    (25, "ENOTTY"),
+    (26, "ETXTBSY"),
+    (27, "EFBIG"),
+    (28, "ENOSPC"),
+    (29, "ESPIPE"),
+    (30, "EROFS"),
+    (31, "EMLINK"),
+    (32, "EPIPE"),
+    (33, "EDOM"),
+    (34, "ERANGE"),
+    (61, "ENODATA"),
+    (62, "ETIME"),
+    (75, "EOVERFLOW"),
+    (84, "EILSEQ"),
+    (95, "EOPNOTSUPP"),
+    (110, "ETIMEDOUT"),
+    (121, "EREMOTEIO"),
+    (122, "EDQUOT"),
+    (123, "ENOMEDIUM"),
+    (125, "ECANCELED"),
+];
+
+fn standing(look: &Look) -> Result<Standing, Trouble> {
+    let narrow = |name: &str| look.count(name).map(|number| number as u8);
+    let (class, level) = (narrow("prioclass"), narrow("prio"));
+    // A level alone is one of the best-effort class; a class alone has the first level.
+    let io_priority = match (class, level) {
+        (None, None) | (Some(0), None) => None,
+        (None | Some(0), Some(level)) => Some((2, level)),
+        (Some(class), level) => Some((class, level.unwrap_or(0))),
+    };
+    let user = |name: &str| look.count(name).map(|_| look.small(name, 0)).transpose();
+    Ok(Standing {
+        nice: look.integer("nice").filter(|nice| *nice != 0).map(|nice| nice as i32),
+        io_priority,
+        user: user("uid")?,
+        group: user("gid")?,
+        locked: Bytes(look.bytes("lockmem")?),
+        // Both are known once the machine was asked.
+        memory: None,
+        control_group: None,
+    })
+}
+
+fn steady(look: &Look) -> Result<Option<Steady>, Trouble> {
+    let duration = look.time("steadystate_duration").unwrap_or(Nanos(0));
+    let Some(text) = look.text("steadystate") else {
+        return Ok(None);
+    };
+    let wrong = |what: &str| look.wrong("steadystate", what, "say steadystate=iops:2% or bw_slope:0.1%");
+    let (word, limit) = text.split_once(':').ok_or_else(|| wrong("it has no limit"))?;
+    let of = ["iops", "iops_slope", "bw", "bw_slope"].into_iter().find(|known| *known == word.trim());
+    let of = of.ok_or_else(|| wrong(&format!("{:?} is no criterion", word.trim())))?;
+    let (number, in_percent) = match limit.trim().strip_suffix('%') {
+        Some(number) => (number.parse().ok(), true),
+        None if of.starts_with("bw") => (numbers::bytes(limit, look.base()).map(|bytes| bytes as f64), false),
+        None => (limit.trim().parse().ok(), false),
+    };
+    let limit = number.filter(|limit: &f64| limit.is_finite() && *limit >= 0.0);
+    let limit = limit.ok_or_else(|| wrong(&format!("{limit:?} is no limit")))?;
+    let duration_seconds = duration.0 / 1_000_000_000;
+    // Without a duration nothing is looked at, as in fio.
+    Ok((duration_seconds > 0).then_some(Steady {
+        of,
+        limit,
+        in_percent,
+        duration_seconds,
+        ramp: look.time("steadystate_ramp_time").unwrap_or(Nanos(0)),
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::inherit::tests::jobs;
+    use super::super::resolve::meant;
+    use super::*;
+
+    fn of(text: &str) -> Result<Terms, String> {
+        let job = jobs(&format!("[a]\nsize=1m\n{text}\n")).unwrap().jobs.remove(0);
+        meant(&job).map(|job| job.terms).map_err(|trouble| trouble.to_string())
+    }
+
+    fn excused(text: &str) -> (Vec<i32>, Vec<i32>, Vec<i32>) {
+        match of(text).unwrap().excused {
+            Failures::End { read, write, check } => (read, write, check),
+            Failures::Pass => panic!("nothing is passed over unsaid"),
+        }
+    }
+
+    #[test]
+    fn failures_are_excused_by_kind_and_by_name() {
+        let (none, both) = (Vec::new, || vec![5, 84]);
+        assert_eq!(excused("bs=4k"), (none(), none(), none()));
+        assert_eq!(excused("continue_on_error=read"), (both(), none(), none()));
+        assert_eq!(excused("continue_on_error=io"), (both(), both(), none()));
+        assert_eq!(excused("continue_on_error=1"), (both(), both(), both()));
+        assert_eq!(excused("ignore_error=EAGAIN,ENOSPC:122"), (vec![11], vec![28, 122], none()));
+        assert_eq!(excused("continue_on_error=all\nignore_error=,ENOSPC"), (both(), vec![28], both()));
+        assert!(of("ignore_error=EWHAT").unwrap_err().contains("there is no error \"EWHAT\""));
+        assert!(of("ignore_error=1,2,3,4").unwrap_err().contains("more than three lists"));
+        assert!(of("continue_on_error=write").unwrap().counts_errors);
+    }
+
+    #[test]
+    fn a_steady_state_has_a_criterion_a_limit_and_a_length() {
+        let steady = of("ss=bw_slope:0.5%\nss_dur=10\nss_ramp=5s").unwrap().steady.unwrap();
+        assert_eq!((steady.of, steady.limit, steady.in_percent), ("bw_slope", 0.5, true));
+        assert_eq!((steady.duration_seconds, steady.ramp), (10, Nanos::from_seconds(5)));
+        let bytes = of("ss=bw:1m\nss_dur=10").unwrap().steady.unwrap();
+        assert_eq!((bytes.limit, bytes.in_percent, bytes.is_slope()), (1_048_576.0, false, false));
+        assert_eq!(of("ss=iops:2%").unwrap().steady, None, "no duration, no look");
+        assert!(of("ss=lat:2%\nss_dur=1").unwrap_err().contains("no criterion"));
+        assert!(of("ss=iops\nss_dur=1").unwrap_err().contains("no limit"));
+    }
+
+    #[test]
+    fn priorities_are_those_of_the_system() {
+        let priority = |text: &str| of(text).unwrap().standing.io_priority;
+        assert_eq!(priority("prio=6"), Some((2, 6)));
+        assert_eq!(priority("prioclass=1"), Some((1, 0)));
+        assert_eq!(priority("prioclass=3\nprio=5"), Some((3, 5)));
+        assert_eq!(priority("nice=0"), None);
+        assert!(of("rate_iops=10\nrate_iops_min=20").unwrap_err().contains("exceeds"));
+        assert!(of("nice=0").unwrap().standing.is_plain());
+        assert_eq!(of("lockmem=1m").unwrap().standing.locked, Bytes(1 << 20));
+    }
+}

@@ -1,0 +1,249 @@
+//! What is asked for: words and job files read, questions answered that need no run.
+
+use crate::{self as fio, Job, Section, Surroundings, Trouble, help};
+use fathom_session::environment;
+use std::io::{Read, Write};
+use std::path::Path;
+
+/// What came of the words.
+pub enum Asked {
+    /// Everything was said; this is the exit status.
+    Answered(u8),
+    /// Jobs are to be run.
+    Jobs {
+        /// What is asked for besides.
+        general: Box<fio::General>,
+        /// The jobs.
+        jobs: Vec<Job>,
+        /// What `[global]` said, if there was one.
+        global: Option<Vec<(String, String)>>,
+    },
+}
+
+/// Reads the words and the job files they name. An error is a text that is ready to be printed.
+pub fn read(words: &[String]) -> Result<Asked, String> {
+    let (page_size, memory_mebibytes, cpus) = environment::machine();
+    let around = Surroundings {
+        variable: &environment::named_variable,
+        include: &|name| text_of(name),
+        page_size,
+        memory_mebibytes,
+        cpus,
+    };
+    let line = fio::commandline::parse(words, &around).map_err(|troubles| told(&troubles))?;
+    if let Some(status) = answer(&line.general).map_err(|error| error.to_string())? {
+        return Ok(Asked::Answered(status));
+    }
+    if line.general.idle_prof == Some(fio::IdleProf::Calibrate) {
+        super::idle::calibrate(&mut std::io::stdout().lock()).map_err(|error| format!("fio: {error}"))?;
+        return Ok(Asked::Answered(0));
+    }
+    let mut files: Vec<Vec<Section>> = Vec::new();
+    for name in &line.files {
+        let text = text_of(name).map_err(|why| format!("fio: unable to open '{name}' job file: {why}"))?;
+        let shown = if name == "-" { "stdin" } else { name };
+        files.push(fio::jobfile::parse(shown, &text, &around).map_err(|troubles| told(&troubles))?);
+    }
+    if line.general.show_command {
+        let mut out = std::io::stdout().lock();
+        let shown =
+            files.iter().try_for_each(|file| help::show_command(file, &line.general.sections, &mut out));
+        return shown.map(|()| Asked::Answered(0)).map_err(|error| error.to_string());
+    }
+    match files.last_mut() {
+        _ if line.profile.is_empty() => {}
+        // As in fio its first job does not wait for those of the file.
+        Some(last) => last.extend(line.profile),
+        None => files.push(line.profile),
+    }
+    if files.is_empty() && line.sections.is_empty() {
+        return Ok(no_jobs());
+    }
+    let parts = fio::Parts { defaults: line.globals, command_line: line.sections, files };
+    let (mut jobs, globals) =
+        fio::understood(parts, &line.general.sections, &head_of).map_err(|troubles| told(&troubles))?;
+    for job in &mut jobs {
+        if let Some(folder) = &job.files.below {
+            job.files.names.extend(super::layout::below(folder)?);
+        }
+    }
+    fio::settle_nodes(&mut jobs, &nodes()).map_err(|trouble| trouble.render())?;
+    fio::recall(&mut jobs, &bytes_of, &device).map_err(|trouble| trouble.render())?;
+    if jobs.is_empty() && !line.general.parse_only {
+        return Ok(no_jobs());
+    }
+    check(&line.general, &jobs)?;
+    if line.general.parse_only {
+        // The process ends here, and thousands of jobs take as long to be given back as a tenth of all the reading.
+        std::mem::forget(jobs);
+        return Ok(Asked::Answered(0));
+    }
+    write_merged(&jobs)?;
+    if line.general.merge_only {
+        return Ok(Asked::Answered(0));
+    }
+    let pairs =
+        |list: Vec<(&str, String)>| list.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+    Ok(Asked::Jobs { general: Box::new(line.general), jobs, global: globals.map(pairs) })
+}
+
+/// Nothing was said that could be run: the words are wrong, an empty file was named, or a section that no file has.
+fn no_jobs() -> Asked {
+    eprintln!("No job(s) defined\n");
+    // Whoever does not read the words gets the status all the same.
+    let _ = help::usage(&mut std::io::stdout().lock());
+    Asked::Answered(1)
+}
+
+/// Recordings that were put together go into the files that were named for them.
+fn write_merged(jobs: &[Job]) -> Result<(), String> {
+    for replay in jobs.iter().filter_map(|job| job.replay.as_ref()) {
+        let (Some(how), Some(bytes)) = (&replay.merge, &replay.merged) else { continue };
+        std::fs::write(&how.file, bytes).map_err(|error| {
+            let file = &how.file;
+            format!(
+                "fio: cannot write {file}: {error}\nhint: merge_blktrace_file names a file that may be made"
+            )
+        })?;
+    }
+    Ok(())
+}
+
+/// The bytes of a file that ends.
+fn bytes_of(name: &str) -> Result<Vec<u8>, String> {
+    match std::fs::metadata(name) {
+        Ok(about) if !about.is_file() => Err("it is no regular file".to_owned()),
+        _ => std::fs::read(name).map_err(|error| error.to_string()),
+    }
+}
+
+/// The first bytes of a file, at most so many.
+fn head_of(name: &str, most: usize) -> Result<Vec<u8>, String> {
+    let mut bytes = Vec::new();
+    let read = std::fs::File::open(name).and_then(|file| file.take(most as u64).read_to_end(&mut bytes));
+    read.map(|_| bytes).map_err(|error| error.to_string())
+}
+
+/// The machine's NUMA nodes.
+fn nodes() -> Vec<fio::Node> {
+    let all = fathom_host::nodes::read_nodes(&fathom_host::Roots::default());
+    all.into_iter().map(|(number, cpus)| fio::Node { number, cpus }).collect()
+}
+
+/// The node of a device, by its numbers.
+fn device(major: u32, minor: u32) -> Option<String> {
+    let roots = fathom_host::Roots::default();
+    let number = fathom_host::DeviceNumber { major, minor };
+    fathom_host::block::BlockDevice::by_number(&roots, number)
+        .ok()
+        .map(|device| format!("/dev/{}", device.name))
+}
+
+fn told(troubles: &[Trouble]) -> String {
+    troubles.iter().map(Trouble::render).collect::<Vec<_>>().join("\n")
+}
+
+fn text_of(name: &str) -> Result<String, String> {
+    let mut bytes = Vec::new();
+    let read = match name {
+        "-" => std::io::stdin().lock().read_to_end(&mut bytes).map(|_| ()),
+        _ => std::fs::read(name).map(|text| bytes = text),
+    };
+    read.map_err(|error| error.to_string())?;
+    String::from_utf8(bytes).map_err(|_| "it is no UTF-8 text".to_owned())
+}
+
+/// Questions that need no job.
+fn answer(general: &fio::General) -> std::io::Result<Option<u8>> {
+    let mut out = std::io::stdout().lock();
+    if general.version {
+        writeln!(out, "{}", fio::report::PEER_VERSION)?;
+        return Ok(Some(0));
+    }
+    if general.help {
+        help::usage(&mut out)?;
+        return Ok(Some(0));
+    }
+    if let (Some(profile), Some(name)) = (general.profile, general.command_help.as_deref()) {
+        if !profile.help(name, &mut out)? {
+            writeln!(out)?;
+            eprint!("No such command: {name}");
+        }
+        return Ok(Some(0));
+    }
+    match general.command_help.as_deref() {
+        None => {}
+        Some("" | "all") => {
+            help::commands(&mut out)?;
+            return Ok(Some(0));
+        }
+        Some(name) => {
+            if !help::command(name, &mut out)? {
+                writeln!(out)?;
+                eprint!("No such command: {name}");
+            }
+            return Ok(Some(0));
+        }
+    }
+    if let Some(asked) = &general.engine_help {
+        if help::engines(asked, &mut out)? {
+            return Ok(Some(0));
+        }
+        match asked.split_once(',') {
+            Some((_, option)) => eprintln!("No such command: {option}"),
+            None => writeln!(out, "IO engine {asked} not found")?,
+        }
+        return Ok(Some(1));
+    }
+    Ok(None)
+}
+
+/// A directory of a job that is not there. It is not made: it may be a mistake, or a disk that is not mounted.
+fn missing(job: &Job) -> Option<&String> {
+    job.files.directories.iter().find(|folder| !Path::new(folder).is_dir())
+}
+
+fn check(general: &fio::General, jobs: &[Job]) -> Result<(), String> {
+    if general.read_only
+        && let Some(job) = jobs.iter().find(|job| job.direction.verbs.iter().any(|verb| verb.writes()))
+    {
+        return Err(format!(
+            "fio: job <{}> has write or trim bit set, but fio is in read-only mode",
+            job.name
+        ));
+    }
+    let runs = |job: &&Job| {
+        let terms = &job.terms;
+        terms.before.is_some() || terms.after.is_some() || job.engine.command.is_some()
+    };
+    if let Some(job) = jobs.iter().find(runs).filter(|_| !general.allow_exec) {
+        let hint = "say --allow-exec if you know what it does";
+        return Err(Trouble::at(&job.at, format!("{} runs a command", job.name), hint).render());
+    }
+    let cpus = fathom_host::Roots::default().sys.join("devices/system/cpu");
+    let beyond =
+        |job: &&Job| job.engine.submit_poll_cpu.is_some_and(|cpu| !cpus.join(format!("cpu{cpu}")).exists());
+    if let Some(job) = jobs.iter().find(beyond) {
+        let what = format!("{}: sqthread_poll_cpu names a CPU that is not there", job.name);
+        return Err(Trouble::at(&job.at, what, "/sys/devices/system/cpu has those that are").render());
+    }
+    let beyond = |job: &Job| {
+        let named = job.place.cpus.iter().flatten();
+        named.copied().find(|cpu| !cpus.join(format!("cpu{cpu}")).exists())
+    };
+    if let Some((job, cpu)) = jobs.iter().find_map(|job| Some((job, beyond(job)?))) {
+        let what = format!("{}: cpus_allowed names CPU {cpu}, which is not there", job.name);
+        return Err(Trouble::at(&job.at, what, "/sys/devices/system/cpu has those that are").render());
+    }
+    if let Some((job, folder)) = jobs.iter().find_map(|job| Some((job, missing(job)?))) {
+        let what = format!("{}: {folder} is not a directory", job.name);
+        return Err(Trouble::at(&job.at, what, "directory= names one that is there; make it first").render());
+    }
+    let clones: u64 = jobs.iter().map(|job| u64::from(job.start.clones)).sum();
+    match general.max_jobs {
+        Some(most) if clones > most => Err(format!(
+            "fio: {clones} jobs are more than --max-jobs={most}\nhint: raise it, or lower numjobs="
+        )),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,99 @@
+//! Control groups of jobs: made for the run, entered by the jobs' own threads, removed at its end.
+
+use crate::{Job, Planned};
+use anyhow::{Result, bail};
+use fathom_host::Roots;
+use fathom_host::nodes::{WeighingGroups, read_weighing_groups};
+use std::path::{Path, PathBuf};
+
+/// Groups that were made; dropping this removes them, but for those that stay.
+#[derive(Default)]
+pub struct Groups(Vec<PathBuf>);
+
+impl Drop for Groups {
+    fn drop(&mut self) {
+        for folder in self.0.drain(..).rev() {
+            if let Err(error) = std::fs::remove_dir(&folder) {
+                eprintln!("fio: cannot remove the control group {}: {error}", folder.display());
+            }
+        }
+    }
+}
+
+/// Makes the group of each job with `cgroup=`, gives it its weight, and has the job's threads enter it.
+pub fn make(jobs: &[Job], planned: &mut Planned, roots: &Roots) -> Result<Groups> {
+    let mut made = Groups::default();
+    if jobs.iter().all(|job| job.place.control_group.is_none()) {
+        return Ok(made);
+    }
+    let mount = match read_weighing_groups(roots) {
+        WeighingGroups::Threads(mount) => mount,
+        WeighingGroups::Processes(mount) => bail!(
+            "cgroup: the groups below {} weigh the I/O of whole processes, and all jobs are threads of one\n\
+             hint: start fathom in the group, or mount version 1: mount -t cgroup -o blkio none /cgroup",
+            mount.display()
+        ),
+        WeighingGroups::None => {
+            bail!("cgroup: no blkio controller is mounted\nhint: mount -t cgroup -o blkio none /cgroup")
+        }
+    };
+    for job in jobs {
+        let Some(group) = &job.place.control_group else { continue };
+        let folder = mount.join(group.name.trim_matches('/'));
+        if group.name.split('/').any(|part| part == "..") {
+            bail!("cgroup: {} leads out of {}\nhint: name a group below it", group.name, mount.display());
+        }
+        let before = made.0.len();
+        make_folder(&mount, &folder, &mut made)?;
+        if group.stays {
+            made.0.truncate(before);
+        }
+        if let Some(weight) = group.weight {
+            weigh(&folder, weight)?;
+        }
+    }
+    for member in &planned.members {
+        let Some(group) = &jobs[member.job].place.control_group else { continue };
+        let tasks = mount.join(group.name.trim_matches('/')).join("tasks");
+        let standing = &mut planned.plan.streams[member.stream.0 as usize].terms.standing;
+        standing.control_group = Some(tasks.to_string_lossy().into_owned());
+    }
+    Ok(made)
+}
+
+/// Makes a group and those above it that are missing.
+fn make_folder(mount: &Path, folder: &Path, made: &mut Groups) -> Result<()> {
+    if folder.is_dir() || folder == mount {
+        return Ok(());
+    }
+    if let Some(above) = folder.parent() {
+        make_folder(mount, above, made)?;
+    }
+    std::fs::create_dir(folder).map_err(|error| {
+        anyhow::anyhow!(
+            "cannot make the control group {}: {error}\nhint: only root may, unless the one above belongs to the user",
+            folder.display()
+        )
+    })?;
+    made.0.push(folder.to_owned());
+    Ok(())
+}
+
+/// Files that hold a group's weight: CFQ's on old kernels, BFQ's on new ones.
+const WEIGHTS: [&str; 2] = ["blkio.weight", "blkio.bfq.weight"];
+
+fn weigh(folder: &Path, weight: u64) -> Result<()> {
+    let Some(path) = WEIGHTS.iter().map(|name| folder.join(name)).find(|path| path.exists()) else {
+        bail!(
+            "cgroup_weight: {} has neither blkio.weight nor blkio.bfq.weight: this kernel weighs no I/O\n\
+             hint: leave it out, or use a kernel with the bfq scheduler",
+            folder.display()
+        );
+    };
+    std::fs::write(&path, weight.to_string()).map_err(|error| {
+        anyhow::anyhow!(
+            "cgroup_weight: cannot write {weight} to {}: {error}\nhint: run as root",
+            path.display()
+        )
+    })
+}

@@ -1,0 +1,101 @@
+//! How far jobs got that write what can be verified: saved where they end, and gone by where a job says so.
+
+use crate::state::{self, State};
+use crate::{General, Job, Member, Planned};
+use anyhow::{Result, bail};
+use fathom_engine::{Progress, Progresses};
+use fathom_spec::{Plan, Space, StreamId, TargetId, Work};
+
+const HINT: &str = "verify_state_load goes by what a job of the same name and number has saved";
+
+/// What earlier runs have saved for the jobs that go by it, by their number among all clones.
+pub fn load(jobs: &[Job], general: &General) -> Result<Vec<(usize, State)>> {
+    let mut states = Vec::new();
+    let clones = jobs.iter().flat_map(|job| std::iter::repeat_n(job, job.start.clones as usize));
+    for (number, job) in clones.enumerate().filter(|(_, job)| state::is_gone_by(job)) {
+        let path = path(general, job, number);
+        let bytes = std::fs::read(&path);
+        let bytes = bytes.map_err(|error| anyhow::anyhow!("cannot read {path}: {error}\nhint: {HINT}"))?;
+        let state = state::read(&bytes).map_err(|what| anyhow::anyhow!("{path}: {what}\nhint: {HINT}"))?;
+        states.push((number, state));
+    }
+    Ok(states)
+}
+
+/// What the engine is told of earlier runs.
+pub fn known(
+    jobs: &[Job],
+    planned: &Planned,
+    states: &[(usize, State)],
+) -> Result<Vec<(StreamId, Progress)>> {
+    let mut known = Vec::new();
+    for (number, state) in states {
+        let Some(member) = planned.members.get(*number) else { continue };
+        let job = &jobs[member.job];
+        let bytes: u64 = member.files.iter().map(|file| file.bytes).sum();
+        let part = state.writes.saturating_mul(job.sizes.ranges[1].0) < bytes;
+        if job.direction.random && state.seed.is_none() && part {
+            bail!(
+                "{}: fio saved its state, and its random order is not the one that is checked here\nhint: check \
+                 sequential jobs here, or this one with fio",
+                job.name
+            );
+        }
+        known.push((member.stream, progress(state, &targets(&planned.plan, member))));
+    }
+    Ok(known)
+}
+
+fn progress(state: &State, targets: &[TargetId]) -> Progress {
+    let in_plan = |(file, offset): &(u64, u64)| {
+        targets.get(usize::try_from(*file).ok()?).map(|target| (target.0 as u16, *offset))
+    };
+    let last = state.last.iter().filter_map(in_plan).collect();
+    Progress { worker: 0, writes: state.writes, depth: state.depth, last }
+}
+
+/// Saves how far the jobs got that say so; `seed` is what random orders were drawn from. What cannot be written is told,
+/// and changes nothing of the run.
+pub fn save(jobs: &[Job], planned: &Planned, general: &General, progresses: &Progresses, seed: u64) {
+    for (stream, progress) in progresses.take() {
+        let mut members = planned.members.iter().enumerate();
+        let Some((number, member)) = members.find(|(_, member)| member.stream == stream) else { continue };
+        let job = &jobs[member.job];
+        if !job.data.saves_state {
+            continue;
+        }
+        let targets = targets(&planned.plan, member);
+        let of_job = |(target, offset): &(u16, u64)| {
+            let file = targets.iter().position(|own| own.0 == u32::from(*target)).unwrap_or(0);
+            (file as u64, *offset)
+        };
+        let told = State {
+            writes: progress.writes,
+            depth: progress.depth,
+            files: targets.len() as u32,
+            last: progress.last.iter().map(of_job).collect(),
+            name: job.name.clone(),
+            number: number as u64,
+            seed: job.direction.random.then_some(seed),
+        };
+        let path = path(general, job, number);
+        if let Err(error) = std::fs::write(&path, state::bytes(&told)) {
+            eprintln!("fio: cannot write {path}: {error}\nhint: verify_state_save=0 saves nothing");
+        }
+    }
+}
+
+fn path(general: &General, job: &Job, number: usize) -> String {
+    let name = state::file_name(&job.name, number);
+    general.aux_path.as_ref().map_or(name.clone(), |folder| format!("{folder}/{name}"))
+}
+
+/// The files of a clone, in their order.
+fn targets(plan: &Plan, member: &Member) -> Vec<TargetId> {
+    let Work::Blocks(blocks) = &plan.streams[member.stream.0 as usize].work else { return Vec::new() };
+    match plan.spaces.get(blocks.space.0 as usize) {
+        Some(Space::Whole(one)) => vec![*one],
+        Some(Space::Concat(over) | Space::Picked { over, .. }) => over.clone(),
+        _ => Vec::new(),
+    }
+}

@@ -1,0 +1,264 @@
+//! iozone's table, row by row. When it is printed, the rows are measured again, until every cell is known within
+//! +-10 % or the time for it is over: that goes into the record alone.
+
+use super::{Job, excel, note, print, seconds, seed};
+use crate::{self as iozone, Row, Test};
+use fathom_drive::Clock;
+use fathom_engine::Engine;
+use fathom_record::{Load, Note, Pass, Run, SURFACES, Surface, SurfaceCell};
+use fathom_session::environment;
+use fathom_session::step::Steps;
+use fathom_spec::{Bytes, Nanos};
+use fathom_stats::Estimate;
+use std::io::Write;
+
+/// How narrow the interval of a cell's mean is to be, as a share of it.
+const PRECISION: f64 = 0.1;
+/// How sure it is.
+const CONFIDENCE: f64 = 0.95;
+/// Fewer passes tell nothing of how they differ.
+const PASSES_LEAST: usize = 3;
+/// More are not worth their time.
+const PASSES_MOST: usize = 30;
+/// From this share of a file on the page cache has answered, and passes that differ by more are not alike.
+const HELD: f64 = 0.5;
+
+/// One column of a row: all its passes.
+struct Column {
+    test: Test,
+    passes: Vec<Pass>,
+    /// Bytes that the disks read in the first pass, over those that were asked for, where they can be told.
+    from_disk: Option<f64>,
+}
+
+/// A row with all its passes, and how long the longest of them took.
+struct Rounds {
+    file: u64,
+    record: u64,
+    columns: Vec<Column>,
+    longest_ns: u64,
+}
+
+impl Column {
+    /// The mean of its passes, bytes a second, and its error. A pass that found another page cache than the first one
+    /// measured something else.
+    fn estimate(&self, file: u64) -> (f64, Option<Estimate>) {
+        let first = self.passes.first().and_then(|pass| pass.cached).unwrap_or(0.0);
+        let alike = |pass: &&Pass| pass.cached.is_none_or(|cached| (cached - first).abs() <= HELD);
+        let rates = self.passes.iter().filter(alike).map(|pass| file as f64 / pass.seconds.max(1e-9));
+        let rates: Vec<f64> = rates.collect();
+        let mean = rates.iter().sum::<f64>() / rates.len().max(1) as f64;
+        let enough = rates.len() >= PASSES_LEAST;
+        (mean, Estimate::of_independent(&rates, CONFIDENCE).filter(|_| enough))
+    }
+
+    fn is_known(&self, file: u64) -> bool {
+        self.estimate(file).1.is_some_and(|estimate| estimate.relative() <= PRECISION)
+    }
+
+    /// Why its figure is one of memory.
+    fn memory(&self, job: &Job<'_>) -> Option<String> {
+        if job.stays_in_memory(self.test) {
+            return Some("nothing in its time waits for the disk".to_owned());
+        }
+        if !job.reads_through_the_cache(self.test) {
+            return None;
+        }
+        let cached = self.passes.first().and_then(|pass| pass.cached);
+        match (cached, self.from_disk) {
+            (Some(share), _) if share >= HELD => {
+                Some(format!("the page cache held {:.0} % of the file", share * 100.0))
+            }
+            (None, Some(share)) if share < HELD => {
+                Some(format!("the disks read {:.0} % of it only", share * 100.0))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Measures, prints and repeats.
+pub(super) fn measure(
+    job: &Job<'_>,
+    engine: &mut Engine,
+    steps: &mut Steps,
+    notes: &mut Vec<Note>,
+) -> Result<(), String> {
+    let options = job.options;
+    print(|out| iozone::heads(options, out));
+    let (mut rows, mut rounds) = (Vec::new(), Vec::new());
+    let clock = Clock::start();
+    for (file, record) in options.rows() {
+        let before_ns = clock.now();
+        let columns = pass(job, (file, record), engine, Some(&mut steps.record.runs))?;
+        let cells = columns.iter().map(|column| (column.test, column.passes[0].seconds)).collect();
+        let row = Row { file, record, cells };
+        print(|out| iozone::row(options, &row, out));
+        rows.push(row);
+        rounds.push(Rounds { file, record, columns, longest_ns: clock.now() - before_ns });
+        keep(job, &rounds, steps);
+    }
+    print(|out| writeln!(out, "\niozone test complete."));
+    excel(options, |out| iozone::excel(options, &rows, out))?;
+    let again = repeat(job, &mut rounds, engine);
+    keep(job, &rounds, steps);
+    notes.extend(told(job, &rounds));
+    again
+}
+
+/// One pass over a row: every test once over the file. Its runs are kept where they are wanted.
+fn pass(
+    job: &Job<'_>,
+    (size, record): (u64, u64),
+    engine: &mut Engine,
+    mut kept: Option<&mut Vec<Run>>,
+) -> Result<Vec<Column>, String> {
+    let file = &job.files[0];
+    let mut columns = Vec::new();
+    for test in iozone::tests(job.options) {
+        file.prepare(test);
+        let cached = if job.reads_through_the_cache(test) { file.cached(size) } else { None };
+        let plan = iozone::plan(job.options, test, size, record, seed());
+        let mut run = job.execute(&plan, engine)?;
+        run.name = format!("{}, {} in records of {}", test.title(), Bytes(size), Bytes(record));
+        run.load = Load { small: 1, large: 0 };
+        let judged = job.judge(&run);
+        let seconds = run.workers.first().map_or(0.0, |worker| seconds(&run, worker));
+        let from_disk = from_disk(&run, size);
+        columns.push(Column { test, passes: vec![Pass { seconds, cached }], from_disk });
+        if let Some(kept) = &mut kept {
+            kept.push(run);
+        }
+        judged?;
+    }
+    Ok(columns)
+}
+
+/// Bytes that disks read during a run, over those that were asked for.
+fn from_disk(run: &Run, asked: u64) -> Option<f64> {
+    let mut disks: Vec<(&str, u64, u64)> = Vec::new();
+    for sample in run.samples.iter().filter(|sample| sample.name == "sectors_read") {
+        match disks.iter_mut().find(|(of, ..)| *of == sample.of) {
+            Some((_, _, last)) => *last = sample.value,
+            None => disks.push((&sample.of, sample.value, sample.value)),
+        }
+    }
+    let sectors: u64 = disks.iter().map(|(_, first, last)| last.saturating_sub(*first)).sum();
+    (!disks.is_empty()).then(|| sectors as f64 * 512.0 / asked.max(1) as f64)
+}
+
+/// Further rounds over the rows that are not known well enough, as long as there is time.
+fn repeat(job: &Job<'_>, rounds: &mut [Rounds], engine: &mut Engine) -> Result<(), String> {
+    let budget_ns = job.options.budget.0.saturating_mul(rounds.len() as u64);
+    if budget_ns == 0 {
+        return Ok(());
+    }
+    if environment::draws_progress() {
+        let most = Nanos(budget_ns);
+        eprintln!(
+            "note: the rows are measured again for their error, {most} at the most; --budget 0 leaves it out"
+        );
+    }
+    let clock = Clock::start();
+    loop {
+        let mut done = false;
+        for row in rounds.iter_mut() {
+            let known = row.columns.iter().all(|column| column.is_known(row.file));
+            let passes = row.columns.first().map_or(0, |column| column.passes.len());
+            let before_ns = clock.now();
+            if known || passes >= PASSES_MOST || before_ns + row.longest_ns > budget_ns {
+                continue;
+            }
+            let again = pass(job, (row.file, row.record), engine, None)?;
+            for (column, more) in row.columns.iter_mut().zip(again) {
+                column.passes.extend(more.passes);
+            }
+            row.longest_ns = row.longest_ns.max(clock.now() - before_ns);
+            done = true;
+        }
+        if !done {
+            return Ok(());
+        }
+    }
+}
+
+/// Puts what is known into the record.
+fn keep(job: &Job<'_>, rounds: &[Rounds], steps: &mut Steps) {
+    let surfaces = surfaces(job, rounds);
+    if let (Ok(surfaces), Some(facts)) = (serde_json::to_value(surfaces), steps.record.facts.as_object_mut())
+    {
+        facts.insert(SURFACES.to_owned(), surfaces);
+    }
+    steps.save();
+}
+
+fn surfaces(job: &Job<'_>, rounds: &[Rounds]) -> Vec<Surface> {
+    let of = |test: Test| {
+        let cell = |row: &Rounds| {
+            let column = row.columns.iter().find(|column| column.test == test)?;
+            let (mean, estimate) = column.estimate(row.file);
+            Some(SurfaceCell {
+                across: row.record,
+                down: row.file,
+                value: mean / 1024.0,
+                half_width: estimate.map(|estimate| estimate.half_width / 1024.0),
+                converged: column.is_known(row.file),
+                passes: column.passes.clone(),
+                memory: column.memory(job),
+            })
+        };
+        Surface {
+            name: test.title().to_owned(),
+            unit: "KiB/s".to_owned(),
+            across: "record".to_owned(),
+            down: "file".to_owned(),
+            cells: rounds.iter().filter_map(cell).collect(),
+        }
+    };
+    iozone::tests(job.options).into_iter().map(of).collect()
+}
+
+/// What iozone does not say of its cells.
+fn told(job: &Job<'_>, rounds: &[Rounds]) -> Vec<Note> {
+    let cells = || rounds.iter().flat_map(|row| row.columns.iter().map(move |column| (row, column)));
+    let all = cells().count();
+    let known = cells().filter(|(row, column)| column.is_known(row.file)).count();
+    let mut notes = vec![note(
+        format!(
+            "the table tells the first pass of each cell; with later passes {known} of {all} cells are known within +-10 %"
+        ),
+        "fathom show --json has every pass; --budget 10 takes ten seconds a row for it",
+    )];
+    let reading = || cells().filter(|(_, column)| !column.test.writes());
+    let cached = reading().filter(|(_, column)| column.memory(job).is_some()).count();
+    if cached > 0 {
+        let text = format!("the page cache answered the reads of {cached} of {} cells", reading().count());
+        notes.push(note(text, "-I goes past the page cache"));
+    }
+    notes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn column(passes: &[(f64, Option<f64>)]) -> Column {
+        let passes = passes.iter().map(|(seconds, cached)| Pass { seconds: *seconds, cached: *cached });
+        Column { test: Test::Read, passes: passes.collect(), from_disk: None }
+    }
+
+    #[test]
+    fn three_like_passes_make_a_cell_known() {
+        assert!(!column(&[(1.0, None), (1.0, None)]).is_known(1000));
+        assert!(column(&[(1.0, None), (1.0, None), (1.01, None)]).is_known(1000));
+        assert!(!column(&[(1.0, None), (2.0, None), (4.0, None)]).is_known(1000));
+    }
+
+    #[test]
+    fn a_pass_that_found_another_cache_is_no_repeat() {
+        let cold = column(&[(1.0, Some(0.0)), (0.1, Some(1.0)), (0.1, Some(1.0)), (0.1, Some(1.0))]);
+        assert_eq!((cold.estimate(1000).0, cold.estimate(1000).1), (1000.0, None));
+        let warm = column(&[(0.1, Some(1.0)), (0.1, Some(1.0)), (0.1, Some(0.9))]);
+        assert!(warm.is_known(1000));
+    }
+}

@@ -1,0 +1,41 @@
+//! SLOB and pgio: their parameters to settings, and what a database session's run has shown to their words.
+//!
+//! | module | knows |
+//! |---|---|
+//! | [`table`] | every parameter of `slob.conf` and `pgio.conf` |
+//! | [`settings`] | their values, and which go together |
+//! | `values` | their values as the scripts write them |
+//! | [`conf`] | the files as a shell would read them |
+//! | [`told`] | what is kept of a run beside its raw facts |
+//! | [`counted`] | what the database and its disks counted |
+//! | [`judged`] | was the disk measured, or a cache? |
+//! | [`log`] | the lines that the scripts print |
+//! | [`awr`] | a report with AWR's names, and `db_stats.out` |
+//! | [`pgio_files`] | the files that only pgio leaves |
+//! | [`observed`] | what a running database asks of its storage, and who is slow |
+//! | [`sysstat`] | `iostat.out`, `vmstat.out`, `mpstat.out` |
+//! | [`when`] | the time of day of a moment of a run |
+
+#[macro_use]
+extern crate fathom_session;
+
+pub mod awr;
+pub mod conf;
+pub mod counter_deltas;
+pub mod demand;
+pub mod log;
+pub mod moment;
+pub mod pgio_files;
+pub mod run_context;
+pub mod session;
+pub mod settings;
+pub mod sysstat;
+pub mod table;
+mod values;
+pub mod verdict;
+
+pub use conf::read as read_conf;
+pub use counter_deltas::{Counted, Device};
+pub use moment::When;
+pub use run_context::Told;
+pub use settings::{Amount, Hotspot, RedoStress, Settings, Statistics, Thinking, Words, Wrong};

@@ -1,0 +1,65 @@
+//! What the reports need besides the runs: it is kept with the record, so that they can be written again.
+
+use super::counter_deltas::Counted;
+use super::log::DatabaseCounters;
+use super::settings::Settings;
+use fathom_spec::Bytes;
+use serde::{Deserialize, Serialize};
+
+/// Facts of one run of `slob`, as they are kept.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Told {
+    /// What was asked for.
+    pub settings: Settings,
+    /// The database and its version: `PostgreSQL 15.14`.
+    pub product: String,
+    /// How it was reached, without a password.
+    pub connect: String,
+    /// The database's own name.
+    pub database: String,
+    /// Bytes of one of its blocks.
+    pub block: Bytes,
+    /// Blocks of each schema.
+    pub blocks: u64,
+    /// The database's own cache, and the parameter that sets it: `shared_buffers`.
+    pub cache: Option<(String, Bytes)>,
+    /// What the kernel may keep of its files: a limit that was set, or the memory that was free.
+    pub page_cache: Option<Bytes>,
+    /// Was that a limit that fathom set?
+    pub page_cache_limited: bool,
+    /// Disks below its data, and below its log.
+    pub disks: Vec<String>,
+    /// Disks below its log, where they are others.
+    pub log_disks: Vec<String>,
+    /// Name of this host.
+    pub host: String,
+    /// Kernel's release.
+    pub kernel: String,
+    /// Processors.
+    pub cpus: u32,
+    /// Memory of this host.
+    pub memory: Option<Bytes>,
+    /// Length of the warm-up, which no figure contains, ns.
+    pub warm_up_ns: u64,
+    /// What was counted in each run, in the record's order.
+    #[serde(default)]
+    pub counted: Vec<Counted>,
+    /// The counters that pgio shows, before and after the first run.
+    #[serde(default)]
+    pub shown: Option<(DatabaseCounters, DatabaseCounters)>,
+    /// `/proc/diskstats` before and after the run, where pgio's files are left.
+    #[serde(default)]
+    pub diskstats: Option<(String, String)>,
+}
+
+impl Told {
+    /// Sessions in all.
+    pub fn sessions(&self) -> u32 {
+        self.settings.schemas * self.settings.threads
+    }
+
+    /// Bytes of all schemas' rows.
+    pub fn data(&self) -> Bytes {
+        Bytes(u64::from(self.settings.schemas) * self.blocks * self.block.0)
+    }
+}

@@ -1,0 +1,147 @@
+//! Watches the machine while sessions work: the counters of which iostat.out, vmstat.out and mpstat.out are made, and what the
+//! database's processes made the disks read and took of the processors. Stands between a run and whoever steers it.
+
+use crate::sysstat;
+use fathom_host::block::BlockDevice;
+use fathom_host::counters::{read_disk_stat, read_processes};
+use fathom_host::process_time::read_process_times;
+use fathom_host::{DeviceNumber, Roots};
+use fathom_record::{Control, Event, Interval, Sample, Steer, Totals};
+use std::collections::BTreeMap;
+
+/// The scripts' own: three seconds between looks.
+const EVERY_NS: u64 = 3_000_000_000;
+
+/// Processes are looked at more often: their sessions come and go.
+const PROCESSES_EVERY_NS: u64 = 1_000_000_000;
+
+/// A counter that each process keeps for itself, of all of them together, also those that have ended meanwhile.
+#[derive(Default)]
+struct Together {
+    last: BTreeMap<u32, u64>,
+    sum: u64,
+}
+
+impl Together {
+    /// Adds what was counted since the last look. `None` where the kernel tells it of none of them.
+    fn look(&mut self, now: BTreeMap<u32, u64>) -> Option<u64> {
+        if now.is_empty() {
+            return None;
+        }
+        // At the first look all that was counted before is left out; later a new process begins at nothing.
+        let first = self.last.is_empty();
+        for (pid, value) in &now {
+            let before = self.last.get(pid).copied().unwrap_or(if first { *value } else { 0 });
+            self.sum += value.saturating_sub(before);
+        }
+        self.last = now;
+        Some(self.sum)
+    }
+}
+
+/// What the database's processes made the disks read, and their processor time.
+struct Processes {
+    /// Short names; empty: this process itself.
+    names: Vec<String>,
+    read_bytes: Together,
+    cpu_ns: Together,
+    next_ns: u64,
+}
+
+impl Processes {
+    fn new(names: &[&str]) -> Self {
+        Processes {
+            names: names.iter().map(|name| (*name).to_owned()).collect(),
+            read_bytes: Together::default(),
+            cpu_ns: Together::default(),
+            next_ns: 0,
+        }
+    }
+
+    /// The sums now, by name.
+    fn look(&mut self, roots: &Roots) -> [(&'static str, Option<u64>); 2] {
+        let own = std::process::id();
+        let is_ours = |pid: u32, name: &str| match self.names.is_empty() {
+            true => pid == own,
+            false => self.names.iter().any(|known| known == name.trim()),
+        };
+        let read = read_processes(roots).into_iter().filter(|p| is_ours(p.pid, &p.command));
+        let read = read.map(|p| (p.pid, p.read_bytes)).collect();
+        let cpu = read_process_times(roots).into_iter().filter(|p| is_ours(p.pid, &p.command));
+        let cpu = cpu.map(|p| (p.pid, p.cpu_ns)).collect();
+        [("read_bytes", self.read_bytes.look(read)), ("cpu_ns", self.cpu_ns.look(cpu))]
+    }
+}
+
+/// The kernel's text of all disks, as it is.
+pub fn diskstats(roots: &Roots) -> String {
+    std::fs::read_to_string(roots.proc.join("diskstats")).unwrap_or_default()
+}
+
+/// Samples the machine now and then.
+pub struct Machine<'a> {
+    inner: &'a mut dyn Control,
+    roots: Roots,
+    disks: Vec<(String, DeviceNumber)>,
+    next_ns: u64,
+    processes: Processes,
+    /// What was read.
+    pub samples: Vec<Sample>,
+}
+
+impl<'a> Machine<'a> {
+    /// Looks from now on; every whole disk is looked at, as iostat does.
+    ///
+    /// `processes` are the short names of the database's own; none where it runs in this process.
+    pub fn new(inner: &'a mut dyn Control, roots: Roots, processes: &[&str]) -> Self {
+        let all = BlockDevice::all_whole(&roots).into_iter();
+        let disks = all.map(|device| (device.name.clone(), device.number));
+        let disks = disks.filter(|(name, _)| !name.starts_with("loop") && !name.starts_with("ram")).collect();
+        Machine { inner, roots, disks, next_ns: 0, processes: Processes::new(processes), samples: Vec::new() }
+    }
+
+    fn look(&mut self, at_ns: u64) {
+        let proc = &self.roots.proc;
+        let text = |name: &str| std::fs::read_to_string(proc.join(name)).unwrap_or_default();
+        let out = &mut self.samples;
+        sysstat::samples_of_stat(&text("stat"), at_ns, out);
+        sysstat::samples_of_memory(&(text("meminfo") + &text("vmstat")), at_ns, out);
+        sysstat::sample_of_uptime(&text("uptime"), at_ns, out);
+        for (name, number) in &self.disks {
+            let Ok(disk) = read_disk_stat(&self.roots, *number) else { continue };
+            let of = format!("iostat {name}");
+            out.extend(disk.pairs().into_iter().map(|(name, value)| Sample {
+                at_ns,
+                of: of.clone(),
+                name: name.to_owned(),
+                value,
+            }));
+        }
+    }
+}
+
+impl Control for Machine<'_> {
+    fn event(&mut self, event: &Event) {
+        self.inner.event(event);
+    }
+
+    fn slot(&mut self, now_ns: u64, totals: &[Totals]) -> Steer {
+        if now_ns >= self.next_ns {
+            self.look(now_ns);
+            self.next_ns = now_ns + EVERY_NS;
+        }
+        if now_ns >= self.processes.next_ns {
+            self.processes.next_ns = now_ns + PROCESSES_EVERY_NS;
+            let sums = self.processes.look(&self.roots).into_iter();
+            self.samples.extend(sums.filter_map(|(name, value)| {
+                let of = "processes".to_owned();
+                Some(Sample { at_ns: now_ns, of, name: name.to_owned(), value: value? })
+            }));
+        }
+        self.inner.slot(now_ns, totals)
+    }
+
+    fn interval(&mut self, interval: &Interval) {
+        self.inner.interval(interval);
+    }
+}

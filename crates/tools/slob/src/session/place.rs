@@ -1,0 +1,238 @@
+//! Which database, and what lies below it: one that is there, or a server that is started for this and removed afterwards.
+
+use super::args::{Kind, Place};
+use super::settings::{Asked, wrong};
+use anyhow::{Result, anyhow, bail};
+use fathom_database::{Brand, Database, Leftover, Server, ServerKind, ServerOptions, Url};
+use fathom_host::{DeviceNumber, Roots, resolve};
+use fathom_record::Note;
+use fathom_session::environment::{self, Interrupt};
+use fathom_session::preflight::{self, Found};
+use fathom_session::targets::Ready;
+use fathom_spec::Bytes;
+use std::path::{Path, PathBuf};
+
+/// A database, ready to be asked.
+pub struct Here {
+    /// The database.
+    pub database: Database,
+    /// Disks below its data.
+    pub disks: Vec<(String, DeviceNumber)>,
+    /// Disks below its log that are not below its data.
+    pub log_disks: Vec<(String, DeviceNumber)>,
+    /// The machine and its storage, and what the user should know of them.
+    pub found: Found,
+    /// What else the user should know.
+    pub notes: Vec<Note>,
+    /// The bound on the memory of the server and the page cache of its files.
+    pub limit: Option<Bytes>,
+    /// The name of the setting that sizes the database's own cache.
+    pub cache_name: &'static str,
+    server: Option<Server>,
+}
+
+/// Words that cannot be had together.
+fn check(place: &Place) -> Result<()> {
+    if place.limit_cache.is_some() && place.server.is_none() {
+        bail!(wrong(
+            "--limit-cache bounds the memory of a server that fathom started itself\nhint: add --server DIR; a server that runs already is bounded where it is started, such as by systemctl set-property postgresql MemoryMax=512M"
+        ));
+    }
+    Ok(())
+}
+
+/// Only a setup places the data of a running server.
+pub fn placed_by_setup(place: &Place) -> Result<()> {
+    if place.data_directory.is_some() && place.server.is_none() {
+        bail!(wrong(
+            "the data of a running server is placed by setup, and found by itself afterwards\nhint: fathom slob setup --data-directory DIR; here leave it out, or add --server DIR"
+        ));
+    }
+    Ok(())
+}
+
+/// Where the database is, passwords put into it and nowhere else.
+fn url(place: &Place, asked: &Asked) -> Result<Url> {
+    let settings = &asked.settings;
+    let said = place.db.clone().or_else(|| settings.connect.clone()).or_else(|| settings.database.clone());
+    let text = match said {
+        None => "sqlite:slob.db".to_owned(),
+        Some(text) if text.contains("://") || text.starts_with("sqlite:") => text,
+        Some(text) if place.db.is_some() => text,
+        Some(text) if text.contains('=') => bail!(wrong(
+            "CONNECT_STRING is a list of words, and fathom reads URLs\nhint: write it as postgres://USER@HOST/NAME, or say --db"
+        )),
+        Some(name) => match Path::new("/var/run/postgresql").is_dir() {
+            true => format!("postgres:///{name}?host=/var/run/postgresql"),
+            false => format!("postgres://localhost/{name}"),
+        },
+    };
+    let mut url: Url = text.parse().map_err(wrong)?;
+    if let Some(user) = settings.user.clone().filter(|_| url.user.is_empty()) {
+        url.user = user;
+        url = url.with_password(settings.password.clone());
+    }
+    let password = environment::database_password(url.brand == Brand::Postgres);
+    Ok(if url.brand == Brand::Sqlite { url } else { url.with_password(password) })
+}
+
+fn start(
+    place: &Place,
+    directory: &Path,
+    (asked, sessions): (&Asked, u32),
+    interrupt: &Interrupt,
+) -> Result<Server> {
+    let mut settings = Vec::new();
+    for pair in &place.server_setting {
+        let Some((name, value)) = pair.split_once('=') else {
+            bail!(wrong(format!("--server-setting {pair} is no NAME=VALUE\nhint: such as max_wal_size=4GB")));
+        };
+        settings.push((name.to_owned(), value.to_owned()));
+    }
+    let kind = match place.server_kind {
+        Kind::Postgres => ServerKind::Postgres,
+        Kind::Mariadb => ServerKind::Mariadb,
+    };
+    // A few more than the sessions: for setup and for reading counters.
+    if sessions > 80 && !settings.iter().any(|(name, _)| name == "max_connections") {
+        settings.push(("max_connections".to_owned(), (sessions + 20).to_string()));
+    }
+    let options = ServerOptions {
+        kind,
+        directory: place.data_directory.clone().unwrap_or_else(|| directory.to_owned()),
+        user: place.server_user.clone(),
+        cache: place.cache,
+        limit: place.limit_cache,
+        sessions: sessions.max(asked.settings.load_parallel_degree),
+        settings,
+    };
+    Ok(Server::start(&options, &|| interrupt.raised())?)
+}
+
+/// What was found of a server whose fathom was killed.
+fn leftover(found: &Leftover) -> Note {
+    let home = found.home.display();
+    match &found.trouble {
+        None => {
+            Note { text: format!("a server that a killed fathom had left in {home} was removed"), hint: None }
+        }
+        Some(why) => Note {
+            text: format!("a server that a killed fathom left in {home} cannot be removed: {why}"),
+            hint: Some("end its processes, and remove it by hand".to_owned()),
+        },
+    }
+}
+
+impl Here {
+    /// Connects, and looks at what lies below. `sessions` is what a server of our own must take.
+    pub fn open(place: &Place, asked: &Asked, sessions: u32, interrupt: &Interrupt) -> Result<Self> {
+        check(place)?;
+        let server = match &place.server {
+            Some(directory) => Some(start(place, directory, (asked, sessions), interrupt)?),
+            None => None,
+        };
+        let url = match &server {
+            Some(server) => server.url().clone(),
+            None => url(place, asked)?,
+        };
+        let mut database = Database::open(url)?;
+        let mut notes: Vec<Note> =
+            asked.settings.notes.iter().map(|text| Note { text: text.clone(), hint: None }).collect();
+        notes.extend(server.iter().flat_map(Server::leftovers).map(leftover));
+        let below = database.disks_below().unwrap_or_else(|why| {
+            notes.push(Note {
+                text: format!("the disks below the database cannot be told: {why}"),
+                hint: Some("run fathom on the server's own machine to see what its disks do".to_owned()),
+            });
+            Default::default()
+        });
+        let others = |disk: &&(String, DeviceNumber)| !below.data.iter().any(|(name, _)| *name == disk.0);
+        let log_disks: Vec<_> = below.log.iter().filter(others).cloned().collect();
+        database.disks = below.data.iter().chain(&log_disks).cloned().collect();
+        let found = preflight::look(&Roots::default(), &ready(&database));
+        let cache_name = match database.url.brand {
+            Brand::Postgres => "shared_buffers",
+            Brand::Mysql => "innodb_buffer_pool_size",
+            Brand::Sqlite => "the cache of each session",
+        };
+        Ok(Here {
+            disks: below.data,
+            log_disks,
+            found,
+            notes,
+            limit: place.limit_cache,
+            cache_name,
+            server,
+            database,
+        })
+    }
+
+    /// Is it a server that was started for this?
+    pub fn is_own(&self) -> bool {
+        self.server.is_some()
+    }
+
+    /// An error with what a server of our own has to say to it: it goes with its log.
+    pub fn explained(&self, error: anyhow::Error) -> anyhow::Error {
+        let Some(server) = &self.server else { return error };
+        if let (true, Some(limit)) = (server.is_starved(), self.limit) {
+            let text = error.to_string();
+            let what = text.split_once("\nhint: ").map_or(text.as_str(), |(what, _)| what);
+            return anyhow!(
+                "{what}\nhint: the kernel killed processes of the server, which need more than --limit-cache {limit}: raise it"
+            );
+        }
+        error
+    }
+
+    /// Stops a server of our own and removes it.
+    pub fn close(self) -> Result<()> {
+        match self.server {
+            Some(server) => Ok(server.stop()?),
+            None => Ok(()),
+        }
+    }
+
+    /// Bytes of a block.
+    pub fn block(&self) -> Bytes {
+        Bytes(u64::from(self.database.facts.block_bytes.max(1)))
+    }
+
+    /// Short names of the database's processes on this machine; none where it runs in this one.
+    pub fn processes(&self) -> &'static [&'static str] {
+        match self.database.url.brand {
+            Brand::Sqlite => &[],
+            _ if !self.database.url.is_local() => &["none of this machine"],
+            Brand::Postgres => &["postgres", "postmaster"],
+            Brand::Mysql => &["mariadbd", "mysqld"],
+        }
+    }
+
+    /// The directory or file that its data is in, when it is on this machine.
+    pub fn data_path(&self) -> Option<PathBuf> {
+        data_path(&self.database)
+    }
+}
+
+fn data_path(database: &Database) -> Option<PathBuf> {
+    let file = database.url.file().map(Path::to_path_buf);
+    file.or_else(|| database.facts.data.clone()).filter(|_| database.url.is_local())
+}
+
+/// The storage of its data, as the preflight looks at it.
+fn ready(database: &Database) -> Vec<Ready> {
+    let Some(path) = data_path(database) else { return Vec::new() };
+    // A file that is not there yet stands on its directory.
+    let there = if path.exists() { Some(path.as_path()) } else { path.parent() };
+    let there = there.map(|path| if path.as_os_str().is_empty() { Path::new(".") } else { path });
+    let directory = there.map(|path| if path.is_file() { path.parent().unwrap_or(path) } else { path });
+    let directory = directory.map(|path| if path.as_os_str().is_empty() { Path::new(".") } else { path });
+    let storage = directory.and_then(|path| resolve(&Roots::default(), path).ok());
+    storage.map(|storage| Ready::Existing { path, storage: Box::new(storage) }).into_iter().collect()
+}
+
+/// The command line without what may be secret: the URL as it is printed.
+pub fn without_secrets(command: &[String], place: &Place, url: &Url) -> Vec<String> {
+    let Some(typed) = &place.db else { return command.to_vec() };
+    command.iter().map(|word| word.replace(typed.as_str(), &url.to_string())).collect()
+}

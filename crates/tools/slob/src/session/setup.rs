@@ -1,0 +1,145 @@
+//! `fathom slob setup` and `drop`.
+
+use super::args::{Drop, Setup};
+use super::place::{Here, placed_by_setup};
+use super::settings::{self, Asked, wrong};
+use super::work;
+use crate::{Words, log};
+use anyhow::{Result, bail};
+use fathom_database::{Brand, Settings, Trouble};
+use fathom_session::environment::Interrupt;
+use fathom_session::watch::Progress;
+use fathom_session::{Context, Ended};
+use std::io::Write;
+
+/// Runs `setup`.
+pub fn run(args: &Setup, context: &Context) -> Result<Ended> {
+    let mut asked = settings::read(&args.place)?;
+    asked.tables(&args.tables)?;
+    asked.schemas(args.schemas.as_deref())?;
+    let tablespace = asked.setup_words(&args.words)?;
+    if args.place.server.is_some() {
+        bail!(wrong(
+            "a server that is started with --server is removed afterwards, and so would be what setup made\nhint: run and sweep set it up themselves: fathom slob run --server DIR"
+        ));
+    }
+    asked.settings.check().map_err(wrong)?;
+    let interrupt = Interrupt::watch();
+    let here = Here::open(&args.place, &asked, asked.settings.load_parallel_degree, &interrupt)?;
+    let mut settings = work::meant(&asked, &args.place, &here, 1)?;
+    if let Some(name) = tablespace {
+        match here.database.url.brand {
+            Brand::Postgres => settings.tablespace = Some(name),
+            _ => eprintln!("note: this database has no tablespaces: {name} is not used"),
+        }
+    }
+    if let Some(directory) = &args.place.data_directory {
+        let directory = std::fs::canonicalize(directory).unwrap_or_else(|_| directory.clone());
+        settings.tablespace = Some(fathom_database::place(&here.database.url, &directory)?);
+    }
+    let progress = Progress::new(context.progress);
+    let ended = load(&asked, &settings, &here, (&progress, &interrupt), true);
+    progress.clear();
+    here.close()?;
+    ended
+}
+
+/// Loads the schemas. With `says`, the scripts' lines go to stdout.
+pub fn load(
+    asked: &Asked,
+    settings: &Settings,
+    here: &Here,
+    (progress, interrupt): (&Progress, &Interrupt),
+    says: bool,
+) -> Result<Ended> {
+    let clock = fathom_drive::Clock::start();
+    let seconds = || clock.now() / 1_000_000_000;
+    let mut out = std::io::stdout().lock();
+    let said = &asked.settings;
+    if says && said.words == Words::Pgio {
+        writeln!(
+            out,
+            "Job info:      Loading {} scale into {} schemas as per pgio.conf->NUM_SCHEMAS.",
+            said.scale, said.schemas
+        )?;
+        writeln!(out, "Batching info: Loading {} schemas per batch ...", said.load_parallel_degree)?;
+    }
+    let mut ready = 0;
+    let mut told = |now: &fathom_database::Progress| {
+        let share = now.rows as f64 / now.rows_in_all.max(1) as f64;
+        progress.show(&format!("{} of {} schemas, {:?}", now.ready, now.schemas, now.step), share);
+        if says && now.ready > ready {
+            ready = now.ready;
+            let _ = log::loaded(said, ready, seconds(), &mut out);
+        }
+    };
+    let made = fathom_database::setup(&here.database.url, settings, &mut told, &|| interrupt.raised());
+    match made {
+        Ok(made) => {
+            if says {
+                // Only a count differs between a fresh load and one that found everything there.
+                let (loaded, reused) = (made.loaded.len(), made.reused.len());
+                let mut out = std::io::stdout().lock();
+                if let Some(proof) = made.proofs.first() {
+                    writeln!(
+                        out,
+                        "one row in each block: slob{} has {} rows in {} blocks ({})",
+                        proof.number, proof.rows, proof.blocks, proof.how
+                    )?;
+                }
+                // Asked again: now there are tables, which may lie elsewhere than the server's own directory.
+                let placed = fathom_database::Database::open(here.database.url.clone())?;
+                let below = placed.disks_below().unwrap_or_default();
+                let disks: Vec<&str> = below.data.iter().map(|(name, _)| name.as_str()).collect();
+                let on = if disks.is_empty() { String::new() } else { format!(" on {}", disks.join(", ")) };
+                writeln!(
+                    out,
+                    "{loaded} schemas loaded, {reused} were there already{on}: {}",
+                    here.database.url
+                )?;
+            }
+            Ok(Ended::Done)
+        }
+        Err(error) if error.kind == Trouble::Interrupted => {
+            progress.clear();
+            eprintln!("{}\nhint: {}", error.what, error.hint);
+            Ok(Ended::Interrupted)
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Runs `drop`.
+pub fn drop_all(args: &Drop) -> Result<Ended> {
+    placed_by_setup(&args.place)?;
+    let asked = settings::read(&args.place)?;
+    if args.place.server.is_some() {
+        bail!(wrong(
+            "--server starts a new server, in which there is nothing to drop\nhint: say which database with --db"
+        ));
+    }
+    if let Some(file) = args.place.db.as_deref().map_or(Some("slob.db"), |db| db.strip_prefix("sqlite:"))
+        && asked.settings.connect.is_none()
+        && asked.settings.database.is_none()
+        && !std::path::Path::new(file.trim_start_matches("//")).exists()
+    {
+        bail!("{file} is not there: nothing to drop\nhint: say which database with --db");
+    }
+    let interrupt = Interrupt::watch();
+    let here = Here::open(&args.place, &asked, 1, &interrupt)?;
+    let dropped = fathom_database::drop_all(&here.database.url)?;
+    let mut out = std::io::stdout().lock();
+    match dropped.len() {
+        0 => writeln!(out, "nothing of fathom's is in {}", here.database.url)?,
+        1 => writeln!(out, "dropped slob{} from {}", dropped[0], here.database.url)?,
+        n => writeln!(
+            out,
+            "dropped {n} schemas, slob{} to slob{}, from {}",
+            dropped[0],
+            dropped[n - 1],
+            here.database.url
+        )?,
+    }
+    here.close()?;
+    Ok(Ended::Done)
+}
