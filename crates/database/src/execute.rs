@@ -13,7 +13,7 @@ use fathom_drive::{
     conduct, run_serial,
 };
 use fathom_host::{DeviceNumber, Roots, resolve};
-use fathom_record::{CELLS, Control, Execute, ExecuteError, Run, StopReason};
+use fathom_record::{CELLS, Control, Disk, Execute, ExecuteError, Outcome, Request, Run, StopReason};
 use fathom_spec::*;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Acquire;
@@ -22,7 +22,7 @@ use std::time::Duration;
 /// A database on which plans are run. Verbs are timed apart: `Select`, `Update` (with the begin of its transaction),
 /// `Commit`, `Scan`. Bytes of an operation are the blocks that it touched, times the block's size. A deadlock is an error of
 /// its verb and the operation is tried again; a lost connection ends the session, and the run is kept.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Database {
     /// Where it is.
     pub url: Url,
@@ -30,8 +30,6 @@ pub struct Database {
     pub facts: Facts,
     /// Where /sys and /proc are.
     pub roots: Roots,
-    /// Disks whose counters are sampled, by the name under which they are kept (see [`Database::disks_below`]).
-    pub disks: Vec<(String, DeviceNumber)>,
     pager: Arc<Pager>,
 }
 
@@ -50,7 +48,7 @@ impl Database {
     /// Connects once and asks what it is.
     pub fn open(url: Url) -> Result<Self> {
         let facts = backend::admin(&url)?.facts()?;
-        Ok(Database { url, facts, roots: Roots::default(), disks: Vec::new(), pager: Arc::default() })
+        Ok(Database { url, facts, roots: Roots::default(), pager: Arc::default() })
     }
 
     /// The disks below the data and below the log, when the server is on this machine and tells its directories; why not,
@@ -82,7 +80,7 @@ impl Database {
     }
 
     /// Reads counters once an interval for a length of time, with no load of its own: a run without operations. Only reads.
-    pub fn observe(&mut self, length: Nanos, control: &mut dyn Control) -> Executed<Run> {
+    pub fn observe(&mut self, length: Nanos, disks: &[Disk], control: &mut dyn Control) -> Executed<Run> {
         if self.url.brand == Brand::Sqlite {
             return Err(ExecuteError::Target {
                 what: format!("{}: SQLite has no server whose counters could be observed", self.url),
@@ -116,15 +114,15 @@ impl Database {
             targets: Arc::default(),
             prepare: Box::new(move |_| Ok(Box::new(move |seat: &Seat, begin| idle(seat, begin, length)))),
         };
-        self.conduct(&plan, vec![wait], control)
+        self.conduct(Request::new(&plan).with_disks(disks), vec![wait], control)
     }
 
-    fn conduct(&self, plan: &Plan, jobs: Vec<Job<'_>>, control: &mut dyn Control) -> Executed<Run> {
+    fn conduct(&self, request: Request<'_>, jobs: Vec<Job<'_>>, control: &mut dyn Control) -> Executed<Run> {
         let clock = Clock::start();
-        let host = HostSampler { roots: self.roots.clone(), disks: self.disks.clone() };
+        let host = HostSampler::new(self.roots.clone(), request.disks);
         let mut sampler =
             DatabaseSampler::start(&self.url, &self.pager, self.facts.block_bytes, clock, host)?;
-        let run = conduct(plan, jobs, clock, &mut sampler, control);
+        let run = conduct(request.plan, jobs, clock, &mut sampler, control);
         let mut last = Vec::new();
         sampler.finish(&mut last);
         let mut run = run?;
@@ -327,7 +325,8 @@ impl Task {
 }
 
 impl Execute for Database {
-    fn execute(&mut self, plan: &Plan, control: &mut dyn Control) -> Executed<Run> {
+    fn execute(&mut self, request: Request<'_>, control: &mut dyn Control) -> Executed<Outcome> {
+        let plan = request.plan;
         let mut jobs = Vec::new();
         let names = Arc::new(vec![self.url.to_string()]);
         for (id, stream) in plan.streams.iter().enumerate() {
@@ -360,7 +359,11 @@ impl Execute for Database {
             }
         }
         self.check_sessions(plan)?;
-        self.conduct(plan, jobs, control)
+        self.conduct(request, jobs, control).map(Outcome::of)
+    }
+
+    fn another(&self) -> Box<dyn Execute + Send> {
+        Box::new(self.clone())
     }
 }
 

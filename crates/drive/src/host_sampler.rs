@@ -2,14 +2,20 @@
 
 use crate::Sampler;
 use fathom_host::{DeviceNumber, Roots, counters};
-use fathom_record::Sample;
+use fathom_record::{Disk, Sample};
 
 /// Samples diskstats of some disks, the processors' time and our own.
 pub struct HostSampler {
-    /// Where /sys and /proc are.
-    pub roots: Roots,
-    /// Whose counters, with the names under which they are kept.
-    pub disks: Vec<(String, DeviceNumber)>,
+    roots: Roots,
+    disks: Vec<(String, DeviceNumber)>,
+}
+
+impl HostSampler {
+    /// A sampler of these disks.
+    pub fn new(roots: Roots, disks: &[Disk]) -> Self {
+        let number = |disk: &Disk| DeviceNumber { major: disk.major, minor: disk.minor };
+        HostSampler { roots, disks: disks.iter().map(|disk| (disk.name.clone(), number(disk))).collect() }
+    }
 }
 
 impl Sampler for HostSampler {

@@ -3,28 +3,10 @@
 //! that waits loses nothing: with every block on its way it holds its worker up until one has come back.
 
 use crate::Operation;
+pub use fathom_record::LogEntry;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError};
-
-/// One operation as a log tells it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LogEntry {
-    /// When it came back, ns since the run's start.
-    pub at_ns: u64,
-    /// When it was submitted, ns since the run's start.
-    pub submitted_ns: u64,
-    /// How long the call took that submitted it, ns; 0 where that is not told apart.
-    pub submit_ns: u64,
-    /// What it was.
-    pub operation: Operation,
-    /// The kernel's word for its priority, where operations have their own; 0: the worker's.
-    pub priority: u16,
-    /// Bytes moved, or the negated error number.
-    pub result: i32,
-    /// Which worker of the stream did it.
-    pub worker: u32,
-}
 
 /// Entries on their way.
 pub type LogBlock = Vec<LogEntry>;

@@ -4,54 +4,9 @@
 
 use crate::Pace;
 use fathom_record::EventKind;
-use fathom_spec::{SyncKind, Verb};
+pub use fathom_record::Operation;
+
 use std::sync::{Arc, Mutex};
-
-/// One operation on its way to a queue: 48 bytes, copied, never allocated.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(C)]
-pub struct Operation {
-    /// First byte in the target.
-    pub offset: u64,
-    /// The intended start, ns since the run's start.
-    pub due_ns: u64,
-    /// A word of the source's own: a number in the pass, a seed of the block.
-    pub mark: u64,
-    /// Bytes.
-    pub length: u32,
-    /// Index into the opened targets of the stream's space.
-    pub target: u16,
-    /// What to do.
-    pub verb: Verb,
-    /// Index of the verb among the stream's cells.
-    pub cell: u8,
-}
-
-impl Operation {
-    /// A sync of this kind: its `mark` names the kind, where 0 stands for the stream's own.
-    pub fn sync(kind: SyncKind, target: u16, cell: u8) -> Self {
-        let mark = 1 + SYNC_KINDS.iter().position(|k| *k == kind).unwrap_or(0) as u64;
-        Operation { offset: 0, due_ns: 0, mark, length: 0, target, verb: Verb::Sync, cell }
-    }
-
-    /// Which sync it is, in a stream whose own is `own`.
-    pub fn sync_kind(&self, own: SyncKind) -> SyncKind {
-        match self.mark {
-            0 => own,
-            mark => SYNC_KINDS.get(mark as usize - 1).copied().unwrap_or(own),
-        }
-    }
-}
-
-const SYNC_KINDS: [SyncKind; 7] = [
-    SyncKind::None,
-    SyncKind::Fsync,
-    SyncKind::Fdatasync,
-    SyncKind::Range,
-    SyncKind::Msync,
-    SyncKind::Flush,
-    SyncKind::Close,
-];
 
 /// One operation that came back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! Puts the bytes of `fathom-content` into the buffers of a worker, and judges those that came back.
 
-use crate::Caught;
 use crate::alike::Pairs;
+use crate::caught::Caught;
 use crate::source::{CHECK, OURS, ZEROS, is_write, number};
 use crate::sys::arena::ArenaView;
 use fathom_content::{Damage, Filler, Known, Wrong, fio, sysbench};

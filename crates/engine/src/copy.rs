@@ -23,13 +23,6 @@ const VERBS: [Verb; 3] = [Verb::Read, Verb::Write, Verb::Sync];
 /// The most that one buffer may hold.
 const MOST_BYTES: u64 = 1 << 46;
 
-/// What is told when there was less input than was to be skipped.
-pub const SHORT_SKIP: &str = "cannot skip to specified offset";
-/// What is told, once, with the bytes of a short read after which there was more to read.
-pub const PARTIAL: &str = "partial read of bytes: ";
-/// What is told with the number of lines that were longer than a record.
-pub const TRUNCATED: &str = "truncated records: ";
-
 /// The one worker of a stream that copies.
 pub(crate) fn job<'a>(
     plan: &Plan,
@@ -139,10 +132,7 @@ impl Copier {
         steering: Arc<Steering>,
     ) -> Result<Self, ExecuteError> {
         let most = copying.read_size.0.max(copying.write_size.0);
-        let exhausted = |_| ExecuteError::System {
-            what: format!("there is no memory for a buffer of {}", Bytes(most)),
-            hint: "copy in smaller blocks".to_owned(),
-        };
+        let exhausted = |_| ExecuteError::NoMemory { buffer: Bytes(most) };
         if most > MOST_BYTES || copying.read_size.0 == 0 || copying.write_size.0 == 0 {
             return Err(exhausted(()));
         }
@@ -230,9 +220,9 @@ impl Copier {
         wanted as usize
     }
 
-    fn tell(&self, text: String) {
+    fn tell(&self, what: EventKind) {
         let mut told = self.told.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        told.push(EventKind::Fallback(text));
+        told.push(what);
     }
 
     fn fault(&self, verb: Verb, error: Errno, offset: u64, moved: usize) -> Box<EventKind> {
@@ -253,7 +243,7 @@ impl Copier {
     fn note_partial(&mut self, got: usize, size: usize) {
         match self.partial {
             Some(before) if before > 0 => {
-                self.tell(format!("{PARTIAL}{before}"));
+                self.tell(EventKind::ShortRead { bytes: before as u64 });
                 self.partial = None;
             }
             Some(_) => self.partial = Some(if got < size { got } else { 0 }),
@@ -280,7 +270,7 @@ impl Copier {
                 }
             }
             if left > 0 {
-                self.tell(SHORT_SKIP.to_owned());
+                self.tell(EventKind::SkippedShort);
             }
         }
         if seek > 0
@@ -388,7 +378,7 @@ impl Copier {
 
     fn end(&mut self) -> Result<u32, Trouble> {
         if self.changer.truncated > 0 {
-            self.tell(format!("{TRUNCATED}{}", self.changer.truncated));
+            self.tell(EventKind::Truncated { records: self.changer.truncated });
         }
         if let Err(error) = self.output.end() {
             return Err(Trouble::Failed(self.fault(Verb::Write, error, self.output.written, 0)));

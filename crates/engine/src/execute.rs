@@ -3,82 +3,66 @@
 
 use crate::content::Checks;
 use crate::files::OpenTarget;
-use crate::guard::Permits;
+
+use crate::caught::Caught;
+use crate::history::History;
 use crate::logs::Logs;
-use crate::progress::{Known, Progress, Progresses};
+use crate::progress::{Known, Progresses};
 use crate::queues::{self, Wanted};
-use crate::sinks::Sinks;
 use crate::source::{self, Between, Geometry, Writer};
 use crate::sys::own_descriptors;
-use crate::{Caught, History, Lent, copy, manners, open, priorities, simulated, standing, tasks, verifying};
+use crate::{copy, manners, open, priorities, simulated, standing, tasks, verifying};
 use fathom_drive::{
     Begin, Clock, HostSampler, Job, Manners, Metronome, Pace, Parts, Perform, Queue, Recorder, Seat, Worker,
     WorkerOutcome, conduct, run,
 };
 use fathom_host::Roots;
-use fathom_record::{Control, Event, EventKind, Execute, ExecuteError, Run};
+use fathom_record::{
+    Attachments, Control, Event, EventKind, Execute, ExecuteError, Outcome, Progress, Request,
+};
 use fathom_spec::*;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
 /// Runs plans on this host.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Engine {
-    /// Where /sys, /proc and /dev are.
-    pub roots: Roots,
-    /// What may be written.
-    pub permits: Permits,
-    /// Disks whose counters are sampled, by the name under which they are kept.
-    pub disks: Vec<(String, fathom_host::DeviceNumber)>,
-    /// Targets of the next plan that are open already; taken by the plan that uses them.
-    pub lent: Vec<(TargetId, Lent)>,
-    /// Records that did not pass a check.
-    pub caught: Caught,
-    /// The last operations, where it is asked to keep any.
-    pub history: History,
-    /// May plans run commands? Each is a program that does what it will.
-    pub commands: bool,
-    /// Where the next plan's single operations go, too; taken by the plan that uses them.
-    pub sinks: Sinks,
-    /// Recordings of the next plan whose targets hold them in a form of another tool's: what they say, in the form
-    /// that the engine reads. Taken by the plan that uses them.
-    pub recordings: Vec<(TargetId, Arc<str>)>,
-    /// How far workers got that write what can be verified, where they are asked.
-    pub progresses: Progresses,
-    /// How far an earlier run got, for streams of the next plan that check what it wrote; taken by that plan.
-    pub known: Vec<(StreamId, Progress)>,
+    roots: Roots,
+}
+
+impl Engine {
+    /// An engine that finds /sys, /proc and /dev there.
+    pub fn on(roots: Roots) -> Self {
+        Engine { roots }
+    }
 }
 
 impl Execute for Engine {
-    fn execute(&mut self, plan: &Plan, control: &mut dyn Control) -> Result<Run, ExecuteError> {
+    fn execute(&mut self, request: Request<'_>, control: &mut dyn Control) -> Result<Outcome, ExecuteError> {
+        let Request { plan, permits, disks, attachments } = request;
         if plan.targets.iter().any(|target| matches!(target, Target::Sim(_))) {
-            return simulated::execute(plan, control);
+            return simulated::execute(plan, control).map(Outcome::of);
         }
-        let lent = std::mem::take(&mut self.lent);
-        let opened = open::open(plan, &self.roots, &self.permits, lent)?;
+        let Attachments { preopened, sinks, recordings, known, history, progress, commands } = attachments;
+        let opened = open::open(plan, &self.roots, permits, preopened)?;
         let targets: Arc<[OpenTarget]> = opened.targets.into();
         let names: Arc<Vec<String>> = Arc::new(
             (0..plan.targets.len() as u32).filter_map(|i| open::name_of(plan, TargetId(i))).collect(),
         );
-        let mut logs = Logs::with(std::mem::take(&mut self.sinks));
-        let recordings = std::mem::take(&mut self.recordings);
-        let known = std::mem::take(&mut self.known);
-        let who = (&self.roots, &self.permits);
-        if !self.commands && plan.streams.iter().any(|stream| matches!(stream.work, Work::Command(_))) {
+        let mut logs = Logs::with(sinks);
+        if !commands && plan.streams.iter().any(|stream| matches!(stream.work, Work::Command(_))) {
             return Err(ExecuteError::Plan {
                 what: "the plan runs commands, and that is not allowed".to_owned(),
                 hint: "allow it if you know what they do".to_owned(),
             });
         }
-        let seen = Seen {
-            caught: &self.caught,
-            history: &self.history,
-            progresses: &self.progresses,
-            known: &known,
-        };
+        let (caught, history) = (Caught::default(), History::new(history));
+        let progresses = Progresses::new(progress);
+        let seen = Seen { caught: &caught, history: &history, progresses: &progresses, known: &known };
+        let who = (&self.roots, permits);
         let jobs = jobs(plan, (&targets, &names), &recordings, who, &mut logs, seen)?;
-        let mut sampler = HostSampler { roots: self.roots.clone(), disks: self.disks.clone() };
+        let mut sampler = HostSampler::new(self.roots.clone(), disks);
         let mut run = conduct(plan, jobs, Clock::start(), &mut sampler, control)?;
         for what in logs.close() {
             let event = Event { at_ns: run.length_ns, what };
@@ -87,7 +71,12 @@ impl Execute for Engine {
         }
         let made = opened.happenings.into_iter().map(|what| Event { at_ns: 0, what });
         run.events.splice(0..0, made);
-        Ok(run)
+        let (mismatches, history, progress) = (caught.take(), history.take(), progresses.take());
+        Ok(Outcome { run, mismatches, history, progress })
+    }
+
+    fn another(&self) -> Box<dyn Execute + Send> {
+        Box::new(self.clone())
     }
 }
 

@@ -1,54 +1,32 @@
 //! Who may be written to. A target becomes [`Writable`] only here, and only when it is fathom's own scratch file
 //! or nobody uses it and the user consented.
 
+use fathom_host::scratch::Mark;
 use fathom_host::{Closeness, HoldingKind, Holdings, OpenFiles, Roots, inspect_among, resolve};
 use fathom_record::ExecuteError;
+use fathom_spec::{Permits, Policy};
 use std::path::{Path, PathBuf};
 
-/// When a target that nobody uses needs the user's word.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Policy {
-    /// Always: fathom's own commands.
-    #[default]
-    Always,
-    /// Only when it holds something: the peers' languages, whose users have named a target to write to.
-    WhenHolding,
-}
-
-/// What may be written.
-#[derive(Clone, Debug, Default)]
-pub struct Permits {
-    scratch: Vec<PathBuf>,
-    consents: Vec<String>,
-    policy: Policy,
-}
-
-impl Permits {
-    /// Nothing but what is added.
-    pub fn new(policy: Policy) -> Self {
-        Permits { policy, ..Permits::default() }
-    }
-    /// A scratch file that fathom made itself is safe by construction.
-    pub fn add_scratch(&mut self, scratch: &fathom_host::Scratch) {
-        self.scratch.push(scratch.path.clone());
-    }
-    /// The user's word for one target, by the name under which it was given.
-    pub fn add_consent(&mut self, name: impl Into<String>) {
-        self.consents.push(name.into());
-    }
-
-    /// Has the user consented to writing here?
-    pub fn consented(&self, path: &Path) -> bool {
-        // As it stands first: following the links of hundreds of names takes long.
-        self.consents.iter().any(|name| Path::new(name) == path)
-            || self.consents.iter().any(|name| same_place(name, path))
-    }
+/// Has the user consented to writing here?
+pub fn consented(permits: &Permits, path: &Path) -> bool {
+    // As it stands first: following the links of hundreds of names takes long.
+    permits.consents.iter().any(|name| Path::new(name) == path)
+        || permits.consents.iter().any(|name| same_place(name, path))
 }
 
 /// Does a name that the user typed mean this path, as it stands or with its links followed?
 pub fn same_place(name: &str, path: &Path) -> bool {
     let real = path.canonicalize().ok();
     Path::new(name) == path || (real.is_some() && Path::new(name).canonicalize().ok() == real)
+}
+
+/// Is it a scratch file that this process made? The permits say so, and so does its name.
+fn own_scratch(roots: &Roots, path: &Path, permits: &Permits) -> bool {
+    let marked = || {
+        let name = path.file_name()?.to_str()?;
+        Some(Mark::parse(name)? == Mark::own(roots).ok()?)
+    };
+    permits.scratch.iter().any(|own| own == path) && marked() == Some(true)
 }
 
 /// A target that may be written. Only [`allow`] makes one.
@@ -90,7 +68,7 @@ pub fn allow_among(
     open: &OpenFiles,
 ) -> Result<Writable, ExecuteError> {
     let allowed = Writable { path: path.to_owned() };
-    if permits.scratch.iter().any(|own| own == path) {
+    if own_scratch(roots, path, permits) {
         return Ok(allowed);
     }
     if !path.exists() {
@@ -99,34 +77,21 @@ pub fn allow_among(
     if keeps_nothing(path) {
         return Ok(allowed);
     }
-    let refuse = |what: String, hint: String| Err(ExecuteError::Target { what, hint });
-    let name = path.display();
+    let target = path.display().to_string();
     // What a file holds is asked only where it decides.
-    let closeness = if permits.consented(path) { Closeness::Use } else { Closeness::Whole };
-    let holdings = inspect_among(roots, path, open, closeness).map_err(|error| ExecuteError::Target {
-        what: format!("cannot see what {name} holds: {error}"),
-        hint: "only a target that could be looked at is written to; try as root, or measure with --read-only"
-            .to_owned(),
-    })?;
+    let closeness = if consented(permits, path) { Closeness::Use } else { Closeness::Whole };
+    let holdings = inspect_among(roots, path, open, closeness)
+        .map_err(|error| ExecuteError::NotInspected { target: target.clone(), error: error.to_string() })?;
     if let Some(use_) = holdings.holds.iter().find(|holding| in_use(holding.kind)) {
-        return refuse(format!("cannot write to {name}: {}", use_.detail), use_.hint.clone());
+        return Err(ExecuteError::InUse { target, by: use_.detail.clone(), hint: use_.hint.clone() });
     }
     if let Some(unknown) = unchecked_use(roots, path, &holdings) {
-        return refuse(
-            format!("cannot write to {name}: {unknown} could not be checked"),
-            "only a target that could be looked at from all sides is written to; try as root, or measure with --read-only".to_owned(),
-        );
+        return Err(ExecuteError::UseNotChecked { target, what: unknown });
     }
     let needs_word = permits.policy == Policy::Always || !holdings.holds.is_empty();
-    if needs_word && !permits.consented(path) {
-        let holds = match holdings.holds.first() {
-            Some(first) => format!("it holds something: {}", first.detail),
-            None => "nobody consented to that".to_owned(),
-        };
-        return refuse(
-            format!("will not write to {name}: {holds}"),
-            format!("what is written destroys what is there; if you want that, say --write-consent {name}"),
-        );
+    if needs_word && !consented(permits, path) {
+        let holds = holdings.holds.first().map(|first| first.detail.clone());
+        return Err(ExecuteError::NotConsented { target, holds });
     }
     Ok(allowed)
 }
@@ -141,8 +106,9 @@ pub fn allow_named_file(roots: &Roots, path: &Path, permits: &Permits) -> Result
     let holdings = inspect_among(roots, path, &others, Closeness::Use).unwrap_or_default();
     let disk = |kind| matches!(kind, HoldingKind::Mounted | HoldingKind::Swap | HoldingKind::LoopBacked);
     match holdings.holds.iter().find(|holding| disk(holding.kind)) {
-        Some(use_) => Err(ExecuteError::Target {
-            what: format!("cannot write to {}: {}", path.display(), use_.detail),
+        Some(use_) => Err(ExecuteError::InUse {
+            target: path.display().to_string(),
+            by: use_.detail.clone(),
             hint: use_.hint.clone(),
         }),
         None => Ok(Writable { path: path.to_owned() }),

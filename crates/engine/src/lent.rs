@@ -1,9 +1,10 @@
 //! Targets that are open already: whoever runs the engine opened them in a way of his own (dd's flags), or was
 //! handed them by whoever started the program (standard input and output).
 
-use crate::guard::{Permits, Writable, allow};
+use crate::guard::{Writable, allow};
 use fathom_host::Roots;
-use fathom_record::ExecuteError;
+use fathom_record::{ExecuteError, Preopened};
+use fathom_spec::Permits;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::FileTypeExt;
 
@@ -24,11 +25,6 @@ impl Lent {
         Lent { fd }
     }
 
-    /// Standard input as it is.
-    pub fn standard_input() -> std::io::Result<Self> {
-        Ok(Lent { fd: std::io::stdin().as_fd().try_clone_to_owned()? })
-    }
-
     /// Standard output as it is. Whoever redirected it chose the place; a block device needs the guard's word all
     /// the same.
     pub fn standard_output(roots: &Roots, permits: &Permits) -> Result<Self, ExecuteError> {
@@ -43,6 +39,11 @@ impl Lent {
             allow(roots, &path, permits)?;
         }
         Ok(Lent { fd: file.into() })
+    }
+
+    /// As a request carries it.
+    pub fn attached(self) -> Preopened {
+        Preopened(Box::new(self))
     }
 
     /// The descriptor.

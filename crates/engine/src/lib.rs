@@ -5,9 +5,9 @@
 //! | [`guard`] | who may be written to |
 //! | `open` | opens targets, settles sizes and regions |
 //! | [`lent`] | targets that are open already |
-//! | [`caught`] | records that were not as they should be |
-//! | [`history`] | the last operations of a run |
-//! | [`progress`] | how far workers got that write what can be verified |
+//! | `caught` | records that were not as they should be |
+//! | `history` | the last operations of a run |
+//! | `progress` | how far workers got that write what can be verified |
 //! | `copy` | bytes from one place to another |
 //! | `execute` | runs a plan on files and devices |
 //! | `simulated` | runs a plan on simulated devices |
@@ -19,27 +19,25 @@
 //! | `priorities` | operations at a priority of their own |
 //! | `tasks` | what is done one act at a time: files, CPU time, commands |
 //! | [`logs`] | a line for each operation |
-//! | [`sinks`] | operations as they come back, handed to whoever asked for them |
 
 mod alike;
-pub mod caught;
+mod caught;
 mod checkers;
 mod content;
 mod copy;
 mod execute;
 mod files;
 pub mod guard;
-pub mod history;
+mod history;
 pub mod lent;
 pub mod logs;
 mod manners;
 mod null;
 mod open;
 mod priorities;
-pub mod progress;
+mod progress;
 mod queues;
 mod simulated;
-pub mod sinks;
 mod source;
 mod space;
 mod standing;
@@ -48,13 +46,7 @@ mod tasks;
 mod turning;
 mod verifying;
 
-pub use caught::{Caught, CaughtRecord};
-pub use copy::{PARTIAL, SHORT_SKIP, TRUNCATED};
 pub use execute::{Engine, allowed_cpus};
-pub use guard::{Permits, Policy};
-pub use history::{History, Past};
 pub use lent::Lent;
-pub use progress::{Progress, Progresses};
 pub use queues::buffer_bytes;
-pub use sinks::{Sink, Sinks};
 pub use sys::semaphores::Semaphores;

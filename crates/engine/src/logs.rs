@@ -5,9 +5,8 @@
 //! the columns: when it came back and how long it took from its intended start and from its submission (ns since the
 //! run's start, ns), worker, verb, target, offset, bytes asked for, and the result (bytes moved, or a negative errno).
 
-use crate::sinks::{Sink, Sinks};
 use fathom_drive::{LogBlock, LogEntry, LogPen};
-use fathom_record::{EventKind, ExecuteError};
+use fathom_record::{EventKind, ExecuteError, Sink};
 use fathom_spec::{Access, Plan, Stream, StreamId, Target, Verb};
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -30,7 +29,7 @@ const SMALL_BLOCK: usize = 1024;
 pub(crate) struct Logs {
     writers: Vec<Writer>,
     /// Streams whose operations go elsewhere.
-    sinks: Sinks,
+    sinks: Vec<(StreamId, Box<dyn Sink>)>,
 }
 
 struct Writer {
@@ -41,7 +40,7 @@ struct Writer {
 
 impl Logs {
     /// No log yet, and streams whose operations go elsewhere.
-    pub(crate) fn with(sinks: Sinks) -> Self {
+    pub(crate) fn with(sinks: Vec<(StreamId, Box<dyn Sink>)>) -> Self {
         Logs { writers: Vec::new(), sinks }
     }
 
@@ -53,7 +52,8 @@ impl Logs {
         stream: &Stream,
     ) -> Result<Vec<Option<LogPen>>, ExecuteError> {
         let none = || (0..stream.workers).map(|_| None).collect();
-        if let Some(sink) = self.sinks.take(id).filter(|_| stream.workers > 0) {
+        let own = self.sinks.iter().position(|(own, _)| *own == id);
+        if let Some((_, sink)) = own.map(|at| self.sinks.swap_remove(at)).filter(|_| stream.workers > 0) {
             return self.start(sink, format!("of {}", stream.name), stream.workers, true);
         }
         let Some(id) = stream.keep.log else { return Ok(none()) };

@@ -2,12 +2,13 @@
 
 use crate::Lent;
 use crate::files::OpenTarget;
-use crate::guard::{self, Permits};
+use crate::guard;
 use crate::source::Geometry;
 use fathom_host::{OpenFiles, Roots};
-use fathom_record::{Did, EventKind, ExecuteError};
+use fathom_record::{Did, EventKind, ExecuteError, Preopened};
 use fathom_spec::{
-    Access, Blocks, Bytes, Durability, Expect, Extent, Lifetime, PathTarget, Plan, Space, Target, TargetId,
+    Access, Blocks, Bytes, Durability, Expect, Extent, Lifetime, PathTarget, Permits, Plan, Space, Target,
+    TargetId,
 };
 use rustix::fs::{Advice, FallocateFlags, FileType, Mode, OFlags, SeekFrom};
 use std::os::fd::{AsFd, OwnedFd};
@@ -26,15 +27,19 @@ pub fn open(
     plan: &Plan,
     roots: &Roots,
     permits: &Permits,
-    lent: Vec<(TargetId, Lent)>,
+    preopened: Vec<(TargetId, Preopened)>,
 ) -> Result<Opened, ExecuteError> {
     let mut opened = Opened { targets: Vec::new(), happenings: Vec::new() };
     let others = if plan.writes() { OpenFiles::read(roots) } else { OpenFiles::default() };
-    let mut lent: Vec<Option<(TargetId, Lent)>> = lent.into_iter().map(Some).collect();
+    let mut preopened: Vec<Option<(TargetId, Preopened)>> = preopened.into_iter().map(Some).collect();
     for (id, target) in plan.targets.iter().enumerate() {
-        let here = lent.iter_mut().find(|lent| lent.as_ref().is_some_and(|lent| lent.0.0 as usize == id));
-        if let Some((_, lent)) = here.and_then(Option::take) {
-            opened.targets.push(OpenTarget::lent(lent));
+        let here = preopened.iter_mut().find(|one| one.as_ref().is_some_and(|one| one.0.0 as usize == id));
+        if let Some((_, handle)) = here.and_then(Option::take) {
+            let lent = handle.0.downcast::<Lent>().map_err(|_| ExecuteError::Plan {
+                what: "a target was opened by another executor".to_owned(),
+                hint: "this is a mistake in the program that made the request".to_owned(),
+            })?;
+            opened.targets.push(OpenTarget::lent(*lent));
             continue;
         }
         let open = match target {
@@ -76,15 +81,21 @@ fn open_path(
         Durability::Data => OFlags::DSYNC,
         Durability::Full => OFlags::SYNC,
     };
-    let fd = rustix::fs::open(path, flags, Mode::from_raw_mode(0o600))
-        .map_err(|error| open_error(target, error))?;
+    let fd = rustix::fs::open(path, flags, Mode::from_raw_mode(0o600)).map_err(|error| {
+        ExecuteError::NotOpened {
+            target: target.path.clone(),
+            errno: error.raw_os_error(),
+            direct: target.direct,
+        }
+    })?;
     let mut size = size_of(&fd, path)?;
     if let (Some(wanted), Access::Write) = (target.create, target.access) {
         if size < wanted.0 {
             rustix::fs::fallocate(&fd, FallocateFlags::empty(), 0, wanted.0).map_err(|error| {
-                ExecuteError::Target {
-                    what: format!("cannot make {} {wanted} long: {error}", target.path),
-                    hint: "free some space, or use less of it with --size".to_owned(),
+                ExecuteError::NotExtended {
+                    target: target.path.clone(),
+                    length: wanted,
+                    errno: error.raw_os_error(),
                 }
             })?;
             size = wanted.0;
@@ -96,25 +107,6 @@ fn open_path(
         happenings.push(EventKind::Target { name: target.path.clone(), did, bytes: Bytes(size) });
     }
     OpenTarget::new(fd, size, target.direct, &target.path)
-}
-
-fn open_error(target: &PathTarget, error: rustix::io::Errno) -> ExecuteError {
-    use rustix::io::Errno;
-    let name = &target.path;
-    let hint = match error {
-        Errno::NOENT => {
-            "check the name; a directory can be named too, then fathom makes a scratch file in it".to_owned()
-        }
-        Errno::ACCESS | Errno::PERM => {
-            "run as a user who may open it, or measure a file on it instead".to_owned()
-        }
-        Errno::INVAL if target.direct => {
-            format!("the file system under {name} may not know direct I/O (tmpfs does not on older kernels)")
-        }
-        Errno::BUSY => "somebody holds it open for himself alone; measure a file on it instead".to_owned(),
-        _ => "see what the system's log says of it (dmesg)".to_owned(),
-    };
-    ExecuteError::Target { what: format!("cannot open {name}: {error}"), hint }
 }
 
 fn size_of(fd: &OwnedFd, path: &Path) -> Result<u64, ExecuteError> {
@@ -174,28 +166,17 @@ pub fn geometry(
     let most = blocks.sizes.most().0;
     if !grows && (start.saturating_add(length) > total || length < most) {
         let names: Vec<String> = members(space).iter().filter_map(|id| name_of(plan, *id)).collect();
-        return Err(ExecuteError::Target {
-            what: format!(
-                "{} holds {}, too little for {} from {} in blocks of {}",
-                names.join(", "),
-                Bytes(total),
-                Bytes(length),
-                Bytes(start),
-                Bytes(most)
-            ),
-            hint: "use a larger target, a smaller --size or a smaller --block-size".to_owned(),
+        return Err(ExecuteError::TooSmall {
+            targets: names,
+            holds: Bytes(total),
+            start: Bytes(start),
+            length: Bytes(length),
+            block: Bytes(most),
         });
     }
     // A shared course follows its own arithmetic: what the kernel refuses of it is a fault of the run.
     if blocks.shared.is_none() && logical_block > 1 && !blocks.sizes.least().0.is_multiple_of(logical_block) {
-        return Err(ExecuteError::Plan {
-            what: format!(
-                "blocks of {} cannot be read past the page cache: the device's logical block is {}",
-                blocks.sizes.least(),
-                Bytes(logical_block)
-            ),
-            hint: format!("use a block size that is a multiple of {logical_block} bytes"),
-        });
+        return Err(ExecuteError::Misaligned { block: blocks.sizes.least(), logical_block });
     }
     Ok(Geometry { space: space.clone(), sizes: sizes.to_vec(), start, length, align: logical_block.max(1) })
 }

@@ -3,23 +3,10 @@
 
 use crate::source::is_write;
 use fathom_drive::Operation;
+use fathom_record::Progress;
 use fathom_spec::StreamId;
 use std::collections::{HashSet, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
-
-/// How far one worker got.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Progress {
-    /// Its number in its stream.
-    pub worker: u32,
-    /// Writes that it began, in the order in which its source says them.
-    pub writes: u64,
-    /// The most that it had outstanding.
-    pub depth: u32,
-    /// Target and first byte of those that came back last, the oldest first, at most as many as `depth`. Writes but the
-    /// last `depth` have all come back.
-    pub last: Vec<(u16, u64)>,
-}
 
 /// What workers leave behind; copies share it.
 #[derive(Clone, Debug, Default)]
@@ -29,9 +16,9 @@ pub struct Progresses {
 }
 
 impl Progresses {
-    /// Workers are asked how far they got.
-    pub fn asked() -> Self {
-        Progresses { asked: true, kept: Arc::default() }
+    /// Workers are asked how far they got, if it is wanted.
+    pub fn new(asked: bool) -> Self {
+        Progresses { asked, kept: Arc::default() }
     }
 
     /// What was left behind, by stream and worker.
@@ -136,7 +123,7 @@ mod tests {
 
     #[test]
     fn what_was_begun_and_the_last_that_came_back_are_left_behind() {
-        let progresses = Progresses::asked();
+        let progresses = Progresses::new(true);
         let mut noting = progresses.of(StreamId(2), 1, 2).unwrap();
         noting.began(&[write(0), write(512), Operation { verb: Verb::Read, ..write(0) }, write(1024)]);
         noting.completed(&[(write(0), 512), (write(512), -5)]);

@@ -1,7 +1,7 @@
-//! The seam between whoever runs a plan and whoever watches and steers it.
+//! Whoever watches a run and steers it.
 
-use crate::{CELLS, Counts, Event, Interval, Run, StopReason};
-use fathom_spec::{GroupId, Plan, StreamId};
+use crate::{CELLS, Counts, Event, Interval, StopReason};
+use fathom_spec::{GroupId, StreamId};
 
 /// Watches a run and steers it: progress bars, the stopping rule and every dialect's live report are
 /// Controls. Called by the coordinating thread, never by a worker; at most once a slot.
@@ -45,52 +45,4 @@ pub enum Steer {
     Depth(StreamId, u32),
     /// Start this many operations a second in each worker.
     Rate(StreamId, f64),
-}
-
-/// Why a plan could not be run. The texts say what, where and what to do.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ExecuteError {
-    /// The plan itself cannot be carried out.
-    #[error("{what}\nhint: {hint}")]
-    Plan {
-        /// What is wrong.
-        what: String,
-        /// What to do.
-        hint: String,
-    },
-    /// A target could not be opened, or must not be used as asked.
-    #[error("{what}\nhint: {hint}")]
-    Target {
-        /// What is wrong, with the target's name.
-        what: String,
-        /// What to do.
-        hint: String,
-    },
-    /// The kernel or another program refused something that the run needs.
-    #[error("{what}\nhint: {hint}")]
-    System {
-        /// What was refused.
-        what: String,
-        /// What to do.
-        hint: String,
-    },
-    /// A worker's thread could not be started; those that were have ended.
-    #[error(
-        "cannot start thread {number} of {stream}: {}\nhint: use fewer workers, or raise the limit on processes (ulimit -u)",
-        std::io::Error::from_raw_os_error(*errno)
-    )]
-    Thread {
-        /// Which, from 0.
-        number: u32,
-        /// Of which stream.
-        stream: String,
-        /// Why.
-        errno: i32,
-    },
-}
-
-/// Everything that can run a plan: the engine, a database, a simulated world, a team of hosts.
-pub trait Execute {
-    /// Runs it to its end and answers what was seen. Faults of the device are events of the run, no errors.
-    fn execute(&mut self, plan: &Plan, control: &mut dyn Control) -> Result<Run, ExecuteError>;
 }

@@ -106,6 +106,18 @@ pub enum EventKind {
     },
     /// Something that was asked for could not be had, and what was taken in its place.
     Fallback(String),
+    /// There was less input than was to be skipped.
+    SkippedShort,
+    /// A read came back short, and there was more to read after it.
+    ShortRead {
+        /// Bytes that it brought.
+        bytes: u64,
+    },
+    /// Lines that were longer than a record were cut.
+    Truncated {
+        /// How many.
+        records: u64,
+    },
     /// A worker that was to hold a latency ended with so many I/Os outstanding.
     Held {
         /// In which stream.

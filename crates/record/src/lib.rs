@@ -6,7 +6,10 @@
 //! | [`latency`] | exact moments beside a histogram |
 //! | [`interval`] | counts by slot and latencies by interval; `merge` is the only combinator |
 //! | [`event`] | what happened besides I/O, and raw samples of other people's counters |
-//! | [`control`] | the traits between whoever runs a plan and whoever watches it |
+//! | [`control`] | whoever watches a run and steers it |
+//! | [`request`] | the seam: what an execution needs and what comes of it |
+//! | [`execute_error`] | why a plan could not be run |
+//! | [`operation`] | one operation as logs tell it |
 //! | [`run`] | one plan's execution, as stored |
 //! | [`group_totals`] | small and large I/Os of a mixed load apart |
 //! | [`result`] | runs with what was made of them: figures, curves, verdict |
@@ -14,20 +17,26 @@
 
 pub mod control;
 pub mod event;
+pub mod execute_error;
 pub mod group_totals;
 pub mod histogram;
 pub mod interval;
 pub mod latency;
+pub mod operation;
+pub mod request;
 pub mod result;
 pub mod run;
 pub mod surface;
 
 pub use control::*;
 pub use event::*;
+pub use execute_error::*;
 pub use group_totals::*;
 pub use histogram::*;
 pub use interval::*;
 pub use latency::*;
+pub use operation::*;
+pub use request::*;
 pub use result::*;
 pub use run::*;
 pub use surface::*;

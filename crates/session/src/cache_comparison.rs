@@ -1,12 +1,10 @@
 //! `--classic` of dd and dt: the two steps that people have always taken, with the page cache and past it, side by side.
 
-use crate::environment::{Interrupt, style};
 use crate::watch::{Progress, Watch};
-use crate::{Context, Ended};
+use crate::{Ended, Session};
 use anyhow::{Result, bail};
-use fathom_engine::{Engine, Permits, Policy};
 use fathom_host::{Roots, Scratch, scratch::Mark};
-use fathom_record::{EventKind, Execute, Run};
+use fathom_record::{EventKind, Request, Run};
 use fathom_render::number::rate;
 use fathom_spec::*;
 use std::io::Write;
@@ -79,32 +77,26 @@ fn size_and_directory(words: &[String], tool: &str) -> Result<(Bytes, String)> {
     Ok((size, place))
 }
 
-/// A file to write to, which the engine may write to and which is removed with this.
-fn scratch(place: &str, engine: &mut Engine) -> Result<Scratch> {
+/// A file to write to, which is removed with this.
+fn scratch(place: &str) -> Result<Scratch> {
     let own = Mark::own(&Roots::default())?;
-    let scratch = Scratch::create(Path::new(place), &own, 0).map_err(|error| {
+    Scratch::create(Path::new(place), &own, 0).map_err(|error| {
         anyhow::anyhow!(
             "cannot make a file in {place}: {error}\nhint: name a directory that you may write to"
         )
-    })?;
-    let mut permits = Permits::new(Policy::Always);
-    permits.add_scratch(&scratch);
-    engine.permits = permits;
-    Ok(scratch)
+    })
 }
 
 /// Runs the two steps both ways in a directory.
-pub fn run(
-    comparison: &Comparison<'_>,
-    words: &[String],
-    context: &Context,
-    engine: &mut Engine,
-) -> Result<Ended> {
+pub fn run(comparison: &Comparison<'_>, words: &[String], session: &mut Session<'_>) -> Result<Ended> {
     let (size, place) = size_and_directory(words, comparison.tool)?;
-    let scratch = scratch(&place, engine)?;
+    let scratch = scratch(&place)?;
+    let mut permits = Permits::new(Policy::Always);
+    permits.add_scratch(&scratch.path);
     let path = scratch.path.to_string_lossy().into_owned();
     let mut steps = Step::all(comparison.reads, comparison.flag);
-    let (progress, interrupt) = (Progress::new(context.progress), Interrupt::watch());
+    let (progress, interrupt) =
+        (Progress::new(session.progress, &session.console), session.environment.interrupt());
     for step in &mut steps {
         if step.writes && step.direct {
             // What memory still owes to the disk must not be in the way of what goes past it.
@@ -113,7 +105,8 @@ pub fn run(
         let plan = (comparison.plan)(&path, size, step.writes, step.direct)?;
         let mut nobody = ();
         let mut watch = Watch::new(&mut nobody, &progress, &interrupt, step.says.clone(), Nanos(size.0));
-        let run = engine.execute(&plan, &mut watch).map_err(|error| anyhow::anyhow!("{error}"))?;
+        let request = Request::new(&plan).with_permits(&permits);
+        let run = session.execute.execute(request, &mut watch)?.run;
         let wrong = |event: &&fathom_record::Event| {
             matches!(event.what, EventKind::Fault { .. } | EventKind::Mismatch { .. })
         };
@@ -127,13 +120,13 @@ pub fn run(
         step.bytes_per_second = size.0 as f64 * 1e9 / (comparison.elapsed_ns)(&run).max(1) as f64;
     }
     progress.clear();
-    write(&steps, size, comparison.content, &mut std::io::stdout().lock())?;
+    let times = if session.environment.style().unicode { '\u{d7}' } else { 'x' };
+    write(&steps, size, (comparison.content, times), &mut session.console.out())?;
     Ok(Ended::Done)
 }
 
 /// Prints the four figures, and how much of the first two was memory.
-fn write(steps: &[Step; 4], size: Bytes, content: &str, out: &mut impl Write) -> Result<()> {
-    let times = if style().unicode { '\u{d7}' } else { 'x' };
+fn write(steps: &[Step; 4], size: Bytes, (content, times): (&str, char), out: &mut impl Write) -> Result<()> {
     writeln!(out, "{size} in blocks of 1 MiB, {content}")?;
     writeln!(out)?;
     for step in steps {

@@ -1,30 +1,49 @@
 //! The life of a measurement, which is the same for every tool: the machine and its disks looked at, the store's row, the
 //! progress, the end. Knows no tool's language.
 
-/// As the standard one, but a reader of stderr that has gone is no reason to panic: the exit status tells as well.
-#[macro_export]
-macro_rules! eprintln {
-    () => {
-        $crate::eprintln!("")
-    };
-    ($($what:tt)+) => {{
-        let line = format!("{}\n", format_args!($($what)+));
-        let _ = std::io::Write::write_all(&mut std::io::stderr(), line.as_bytes());
-    }};
-}
-
 pub mod cache_comparison;
+pub mod console;
 pub mod environment;
+pub mod errno_text;
 pub mod interference;
+pub mod layout;
+pub mod measurement;
+pub mod mock;
 pub mod output;
 pub mod preflight;
 pub mod record_writer;
-pub mod step;
+pub mod signals;
+pub mod stop_at_fault;
 pub mod targets;
 pub mod tool;
 pub mod watch;
 
+pub use console::Console;
+pub use environment::Environment;
+pub use measurement::{End, Figures, Finished, Grounds, Measurement, Setup};
+pub use signals::{Interrupt, Signalled};
+
+use fathom_host::Roots;
+use fathom_record::Execute;
 use std::path::PathBuf;
+
+/// What a command works with.
+pub struct Session<'a> {
+    /// What it finds around it.
+    pub environment: Environment,
+    /// Where it speaks.
+    pub console: Console,
+    /// Who runs its plans.
+    pub execute: &'a mut dyn Execute,
+    /// Where /sys, /proc and /dev are.
+    pub roots: Roots,
+    /// Where runs are kept; `None` without a home.
+    pub store: Option<PathBuf>,
+    /// The command line, for the record.
+    pub command: Vec<String>,
+    /// May progress bars be drawn?
+    pub progress: bool,
+}
 
 /// How a command ended, and with that the program's exit status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,19 +61,8 @@ pub enum Ended {
 /// The exit status after SIGINT.
 pub const INTERRUPTED: u8 = 130;
 
-/// What every command knows of its surroundings.
-#[derive(Debug)]
-pub struct Context {
-    /// Where runs are kept; `None` without a home.
-    pub store: Option<PathBuf>,
-    /// The command line, for the record.
-    pub command: Vec<String>,
-    /// May progress bars be drawn?
-    pub progress: bool,
-}
-
 /// The exit status of a command.
-pub fn status(outcome: anyhow::Result<Ended>) -> u8 {
+pub fn status(outcome: anyhow::Result<Ended>, console: &Console) -> u8 {
     match outcome {
         Ok(Ended::Done) => 0,
         Ok(Ended::Failed) => 1,
@@ -62,7 +70,7 @@ pub fn status(outcome: anyhow::Result<Ended>) -> u8 {
         Ok(Ended::Interrupted) => INTERRUPTED,
         Err(error) if broken_pipe(&error) => 0,
         Err(error) => {
-            eprintln!("error: {error:#}");
+            console.complain(format_args!("error: {error:#}"));
             if error.is::<WrongUsage>() { 2 } else { 1 }
         }
     }

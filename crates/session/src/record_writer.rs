@@ -1,13 +1,13 @@
 //! Keeps a result in the store, if there is one: an unwritable store is a warning and never loses a measurement.
 
-use crate::environment;
+use crate::{Console, Environment};
 use fathom_host::{Roots, scratch};
 use fathom_record::{Ending, Note, ResultRecord, SCHEMA, Verdict, VerdictState};
 use fathom_store::{Owner, Store};
 use std::path::{Path, PathBuf};
 
 /// Where results go.
-pub struct Keeper {
+pub struct RecordWriter {
     store: Option<Store>,
     /// Where that is, or why there is none.
     pub place: Result<PathBuf, String>,
@@ -33,14 +33,14 @@ fn boot(roots: &Roots) -> String {
     id.trim().to_owned()
 }
 
-impl Keeper {
+impl RecordWriter {
     /// Opens the store and marks the run as in progress. Answers what went wrong as a note.
     pub fn begin(path: Option<PathBuf>, record: &ResultRecord, disks: Option<u32>) -> (Self, Vec<Note>) {
         let Some(path) = path else {
             let why = "there is no home directory to keep runs in".to_owned();
             let note =
                 Note { text: why.clone(), hint: Some("name a file with --store or FATHOM_STORE".to_owned()) };
-            return (Keeper { store: None, place: Err(why), number: None }, vec![note]);
+            return (RecordWriter { store: None, place: Err(why), number: None }, vec![note]);
         };
         let opened = Store::open(&path).and_then(|mut store| {
             store.settle(&alive)?;
@@ -49,33 +49,33 @@ impl Keeper {
         });
         match opened {
             Ok((store, number)) => {
-                (Keeper { store: Some(store), place: Ok(path), number: Some(number) }, Vec::new())
+                (RecordWriter { store: Some(store), place: Ok(path), number: Some(number) }, Vec::new())
             }
             Err(error) => {
                 let text = error.to_string();
                 let (what, hint) = text.split_once("\nhint: ").unwrap_or((&text, ""));
                 let note =
                     Note { text: format!("this run is not kept: {what}"), hint: Some(hint.to_owned()) };
-                (Keeper { store: None, place: Err(what.to_owned()), number: None }, vec![note])
+                (RecordWriter { store: None, place: Err(what.to_owned()), number: None }, vec![note])
             }
         }
     }
 
     /// Keeps what there is so far.
-    pub fn save(&mut self, record: &ResultRecord) {
+    pub fn save(&mut self, record: &ResultRecord, console: &Console) {
         if let Some(store) = &mut self.store
             && let Err(error) = store.save_partial(record)
         {
-            self.lost(&error.to_string());
+            self.lost(&error.to_string(), console);
         }
     }
 
     /// Keeps the whole.
-    pub fn finish(&mut self, record: &ResultRecord) {
+    pub fn finish(&mut self, record: &ResultRecord, console: &Console) {
         if let Some(store) = &mut self.store
             && let Err(error) = store.finish(record)
         {
-            self.lost(&error.to_string());
+            self.lost(&error.to_string(), console);
         }
     }
 
@@ -86,8 +86,8 @@ impl Keeper {
         }
     }
 
-    fn lost(&mut self, error: &str) {
-        eprintln!("warning: this run is not kept: {error}");
+    fn lost(&mut self, error: &str, console: &Console) {
+        console.complain(format_args!("warning: this run is not kept: {error}"));
         self.store = None;
         self.place = Err(error.to_owned());
         self.number = None;
@@ -110,16 +110,17 @@ pub fn empty_record(
     label: Option<String>,
     targets: Vec<String>,
     facts: serde_json::Value,
+    environment: &Environment,
 ) -> ResultRecord {
     ResultRecord {
         schema: SCHEMA,
-        id: environment::run_id(),
+        id: environment.run_id(),
         tool: tool.to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         command: command.to_vec(),
         label,
-        started: environment::now(),
-        ended: environment::now(),
+        started: environment.now(),
+        ended: environment.now(),
         ending: Ending::Interrupted,
         targets,
         facts,

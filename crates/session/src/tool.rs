@@ -1,7 +1,6 @@
 //! A tool's language as the program sees it.
 
-use crate::Context;
-use fathom_engine::Engine;
+use crate::Session;
 use fathom_record::ResultRecord;
 use fathom_render::terminal::Style;
 use std::io::Write;
@@ -13,7 +12,7 @@ pub trait Tool {
     /// One line of fathom's help.
     fn about(&self) -> &'static str;
     /// Runs the words after its name.
-    fn run(&self, words: &[String], context: &Context, engine: &mut Engine) -> u8;
+    fn run(&self, words: &[String], session: &mut Session<'_>) -> u8;
     /// Shows a kept run again: as a load, unless the tool has words of its own for it.
     fn show(
         &self,

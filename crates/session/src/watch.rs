@@ -1,8 +1,9 @@
 //! Watches a run for the user: draws progress on stderr, ends it when the user interrupts, says at once what
 //! went wrong. Wraps the Control that steers.
 
-use crate::environment::Interrupt;
+use crate::Console;
 use crate::interference::Others;
+use crate::signals::Interrupt;
 use fathom_record::{Control, Event, EventKind, Interval, Steer, StopReason, Totals};
 use fathom_spec::Nanos;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -11,11 +12,12 @@ use indicatif::{ProgressBar, ProgressStyle};
 #[derive(Debug)]
 pub struct Progress {
     bar: Option<ProgressBar>,
+    console: Console,
 }
 
 impl Progress {
     /// A bar on stderr, if it is wanted.
-    pub fn new(drawn: bool) -> Self {
+    pub fn new(drawn: bool, console: &Console) -> Self {
         let style =
             ProgressStyle::with_template("{spinner} {msg:<58} [{bar:24}] {elapsed_precise} eta {eta}");
         let bar = drawn.then(|| {
@@ -25,7 +27,7 @@ impl Progress {
             }
             bar
         });
-        Progress { bar }
+        Progress { bar, console: console.clone() }
     }
 
     /// What is done now, and how far the whole is, 0 to 1.
@@ -40,7 +42,7 @@ impl Progress {
     pub fn say(&self, text: &str) {
         match &self.bar {
             Some(bar) => bar.println(text),
-            None => eprintln!("{text}"),
+            None => self.console.complain(text),
         }
     }
 

@@ -7,6 +7,7 @@
 //! | module | holds |
 //! |---|---|
 //! | [`quantity`] | bytes, nanoseconds, rates, quantiles, latency limits: types that parse and print |
+//! | [`permits`] | what the user has said may be written |
 //! | [`plan`] | the plan, its targets and spaces |
 //! | [`stream`] | one stream of work: what, how much at a time, when, until when |
 //! | [`copying`] | bytes from one place to another |
@@ -24,6 +25,7 @@ pub mod copying;
 pub mod course;
 pub mod data_test;
 pub mod discards;
+pub mod permits;
 pub mod plan;
 pub mod priority;
 pub mod quantity;
@@ -36,6 +38,7 @@ pub use copying::*;
 pub use course::*;
 pub use data_test::*;
 pub use discards::*;
+pub use permits::*;
 pub use plan::*;
 pub use priority::*;
 pub use quantity::*;

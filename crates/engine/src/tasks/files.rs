@@ -1,10 +1,11 @@
 //! Files and directories made, opened, looked at and removed, each verb over all of them before the next.
 
 use super::names::{Listing, Naming};
-use crate::guard::{self, Permits};
+use crate::guard;
 use fathom_drive::{Act, Serial, Trouble};
 use fathom_host::Roots;
 use fathom_record::{EventKind, ExecuteError};
+use fathom_spec::Permits;
 use fathom_spec::{Bytes, Entry, Files, StatCall, Stream, StreamId, Verb};
 use rand_xoshiro::Xoshiro256Plus;
 use rand_xoshiro::rand_core::{RngCore, SeedableRng};
@@ -121,7 +122,7 @@ impl Filing {
             syncs: super::ends_with_sync(described),
             syncing: false,
             // The user's word for the directory is his word for the files in it.
-            guard: (!own && !permits.consented(plan.under.as_ref()))
+            guard: (!own && !guard::consented(permits, plan.under.as_ref()))
                 .then(|| (roots.clone(), permits.clone())),
             refused: None,
             lost: None,

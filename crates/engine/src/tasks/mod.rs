@@ -5,11 +5,11 @@ mod compute;
 mod files;
 mod names;
 
-use crate::guard::Permits;
 use crate::{execute, standing};
 use fathom_drive::{Begin, Job, Perform, Recorder, Seat, Serial, SerialParts, WorkerOutcome, run_serial};
 use fathom_host::Roots;
 use fathom_record::{CELLS, ExecuteError};
+use fathom_spec::Permits;
 use fathom_spec::*;
 use std::sync::Arc;
 

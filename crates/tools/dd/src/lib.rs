@@ -8,9 +8,6 @@
 //! | [`tables`] | EBCDIC |
 //! | [`report`] | the lines of the statistics |
 
-#[macro_use]
-extern crate fathom_session;
-
 pub mod number;
 pub mod options;
 pub mod plan;

@@ -3,6 +3,9 @@
 use fathom_render::number::{PREFIXES, rate};
 use std::io::{self, Write};
 
+/// What is said when there was less input than was to be skipped.
+pub const SHORT_SKIP: &str = "cannot skip to specified offset";
+
 /// What was moved so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Moved {

@@ -5,18 +5,15 @@ pub mod classic;
 mod open;
 
 use crate::{self as dd, Asked, Moved, Options, Quotes, Status, named, records as counted, shell_quoted};
-use fathom_engine::{Engine, Permits, Policy};
-use fathom_host::{Roots, TargetKind, resolve};
 use fathom_record::*;
 use fathom_render::terminal::Style;
-use fathom_session::environment::{self, Interrupt, Signalled};
-use fathom_session::record_writer::{Keeper, empty_record};
-use fathom_session::targets::Ready;
+use fathom_session::measurement::{existing, load_of};
+use fathom_session::signals::{die_of_interrupt, die_of_pipe};
 use fathom_session::tool::Tool;
-use fathom_session::{Context, preflight};
-use fathom_spec::{Nanos, Verb, Work};
+use fathom_session::{Console, End, Interrupt, Session, Setup, Signalled, errno_text};
+use fathom_spec::{Nanos, Permits, Policy, Verb, Work};
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// The tool, for the list of tools.
 pub struct Dd;
@@ -30,8 +27,8 @@ impl Tool for Dd {
         "Copy as coreutils' dd does, and keep what was seen: fathom dd if=FILE of=FILE bs=1M; --help tells its operands"
     }
 
-    fn run(&self, words: &[String], context: &Context, engine: &mut Engine) -> u8 {
-        run(words, context, engine)
+    fn run(&self, words: &[String], session: &mut Session<'_>) -> u8 {
+        run(words, session)
     }
 
     fn show(&self, record: &ResultRecord, _: &str, _: Style, out: &mut dyn Write) -> anyhow::Result<()> {
@@ -40,88 +37,93 @@ impl Tool for Dd {
 }
 
 /// Runs the command on the words after its name and answers dd's exit status.
-pub fn run(words: &[String], context: &Context, engine: &mut Engine) -> u8 {
+fn run(words: &[String], session: &mut Session<'_>) -> u8 {
     if words.first().is_some_and(|word| word == "--classic") {
-        return fathom_session::status(classic::run(&words[1..], context, engine));
+        return fathom_session::status(classic::run(&words[1..], session), &session.console);
     }
-    let quotes = if environment::style().unicode { Quotes::Curved } else { Quotes::Plain };
+    let quotes = if session.environment.style().unicode { Quotes::Curved } else { Quotes::Plain };
     match dd::parse(words, quotes) {
         Ok(Asked::Copy(options, warnings)) => {
-            warnings.iter().for_each(|warning| eprintln!("{warning}"));
-            copy(&options, context, engine)
+            warnings.iter().for_each(|warning| session.console.complain(warning));
+            copy(&options, session)
         }
-        Ok(Asked::Help) => u8::from(dd::help(&mut std::io::stdout().lock()).is_err()),
+        Ok(Asked::Help) => u8::from(dd::help(&mut session.console.out()).is_err()),
         Ok(Asked::Version) => {
             let version = env!("CARGO_PKG_VERSION");
-            u8::from(writeln!(std::io::stdout(), "dd (fathom {version}, as coreutils 9.1)").is_err())
+            u8::from(writeln!(session.console.out(), "dd (fathom {version}, as coreutils 9.1)").is_err())
         }
         Err(refusal) => {
-            eprintln!("{refusal}");
+            session.console.complain(refusal);
             1
         }
     }
 }
 
-fn copy(options: &Options, context: &Context, engine: &mut Engine) -> u8 {
-    let (asked, interrupt) = (Signalled::usr1(), Interrupt::only_from_the_keyboard());
-    let roots = Roots::default();
+fn copy(options: &Options, session: &mut Session<'_>) -> u8 {
+    let (usr1, interrupt) = (session.environment.usr1(), session.environment.keyboard_interrupt());
+    let console = session.console.clone();
     let mut permits = Permits::new(Policy::WhenHolding);
-    environment::write_consents().iter().for_each(|name| permits.add_consent(name));
-    let began = environment::now();
-    let ends = match open::open(options, &roots, &permits) {
+    permits.consents = session.environment.write_consents();
+    let ends = match open::open(options, &session.roots, &permits) {
         Ok(ends) => ends,
         Err(says) => {
-            eprintln!("dd: {says}");
+            console.complain(format_args!("dd: {says}"));
             return 1;
         }
     };
-    ends.says.iter().for_each(|says| eprintln!("dd: {says}"));
+    ends.says.iter().for_each(|says| console.complain(format_args!("dd: {says}")));
     if ends.cannot {
-        tell(&Moved { elapsed_ns: 1, ..Moved::default() }, options.status);
+        tell(&Moved { elapsed_ns: 1, ..Moved::default() }, options.status, &console);
         return 1;
     }
-    let zeros = ends.zeros;
-    let plan = dd::plan(options);
-    engine.lent = ends.lent;
-    let mut live = Live { options, asked, interrupt, began_ns: 0, told_s: 0, line: 0 };
-    let outcome = engine.execute(&plan, &mut live);
+    let names = [&options.input, &options.output];
+    let ready = existing(names.into_iter().flatten().map(String::as_str).filter(|name| is_stored(name)));
+    let mut measurement = session.begin(Setup {
+        tool: "dd",
+        label: None,
+        targets: vec![
+            options.input.clone().unwrap_or_else(|| "standard input".to_owned()),
+            options.output.clone().unwrap_or_else(|| "standard output".to_owned()),
+        ],
+        ready: &ready,
+        permits,
+        request: serde_json::Value::Null,
+    });
+    let attachments = Attachments { preopened: ends.preopened, ..Attachments::default() };
+    let mut live = Live::new(options, usr1, interrupt, &console);
+    let outcome = measurement.execute(&dd::plan(options), attachments, &mut live);
     live.leave_line();
-    match outcome {
+    let mut run = match outcome {
+        Ok(outcome) => outcome.run,
         Err(error) => {
-            eprintln!("dd: {}", memory(options, &error).unwrap_or_else(|| error.to_string()));
-            1
+            measurement.abandon();
+            let says = memory(options, &error).unwrap_or_else(|| error.to_string());
+            console.complain(format_args!("dd: {says}"));
+            return 1;
         }
-        Ok(run) => {
-            let gone = reader_has_gone(&run);
-            let failed = !gone && faults(options, &run);
-            let moved = moved(&run);
-            let interrupted = live.interrupt.raised();
-            let ending = match (interrupted, failed) {
-                (true, _) => Ending::Interrupted,
-                (false, true) => Ending::Failed,
-                (false, false) => Ending::Complete,
-            };
-            let record = judged(options, context, run, (began, ending), zeros);
-            if gone {
-                environment::die_of_pipe();
-            }
-            if environment::speaks_notes() {
-                for note in &record.notes {
-                    let hint = note.hint.iter().map(|hint| format!("\nhint: {hint}")).collect::<String>();
-                    eprintln!("note: {}{hint}", note.text);
-                }
-            }
-            tell(&moved, options.status);
-            if interrupted {
-                environment::die_of_interrupt();
-            }
-            u8::from(failed || ends.failed)
-        }
+    };
+    let gone = reader_has_gone(&run);
+    let failed = !gone && faults(options, &run, &console);
+    let (moved, interrupted) = (moved(&run), live.interrupt.raised());
+    let notes = notes(options, &run, ends.zeros);
+    run.name = "copy".to_owned();
+    run.load = load_of(&run.plan);
+    measurement.keep(run);
+    measurement.record.notes.extend(notes);
+    measurement.tell_notes();
+    measurement.finish(End::of(interrupted, failed));
+    if gone {
+        die_of_pipe();
     }
+    tell(&moved, options.status, &console);
+    if interrupted {
+        die_of_interrupt();
+    }
+    u8::from(failed || ends.failed)
 }
 
 /// Prints the closing lines.
-fn tell(moved: &Moved, status: Status) {
+fn tell(moved: &Moved, status: Status, console: &Console) {
     let mut text = Vec::new();
     if status == Status::None || moved.records(&mut text).is_err() {
         return;
@@ -131,7 +133,7 @@ fn tell(moved: &Moved, status: Status) {
         text.push(b'\n');
     }
     // Who closed stderr does not want to know.
-    let _ = std::io::stderr().lock().write_all(&text);
+    let _ = console.err().write_all(&text);
 }
 
 /// What coreutils says when there is no memory for a buffer.
@@ -139,7 +141,7 @@ fn memory(options: &Options, error: &ExecuteError) -> Option<String> {
     let size = options.read_size.max(options.write_size);
     let human = dd::report::amount(size, 1024)?;
     let end = if options.read_size >= options.write_size { "input" } else { "output" };
-    matches!(error, ExecuteError::System { what, .. } if what.starts_with("there is no memory"))
+    matches!(error, ExecuteError::NoMemory { .. })
         .then(|| format!("memory exhausted by {end} buffer of size {size} bytes ({human})"))
 }
 
@@ -150,7 +152,7 @@ fn reader_has_gone(run: &Run) -> bool {
 }
 
 /// Says what failed; answers whether anything did.
-fn faults(options: &Options, run: &Run) -> bool {
+fn faults(options: &Options, run: &Run, console: &Console) -> bool {
     let input = options.input.as_deref();
     let output = options.output.as_deref();
     let quoted_input = input.map_or_else(|| "'standard input'".to_owned(), shell_quoted);
@@ -159,37 +161,37 @@ fn faults(options: &Options, run: &Run) -> bool {
     for event in &run.events {
         match &event.what {
             EventKind::Fault { verb, errno, .. } => {
-                let error = std::io::Error::from_raw_os_error(*errno).to_string();
-                let error = error.split(" (os error").next().unwrap_or_default();
+                let error = errno_text::of_number(*errno);
                 // Told to stop while it waited: no fault of the output.
                 if *errno == rustix::io::Errno::INTR.raw_os_error() {
                     continue;
                 }
                 failed = true;
                 match verb {
-                    Verb::Read => eprintln!("dd: error reading {quoted_input}: {error}"),
+                    Verb::Read => console.complain(format_args!("dd: error reading {quoted_input}: {error}")),
                     Verb::Sync => {
                         let only_data = options.converts("fdatasync") && *errno != 22;
                         let call = if only_data { "fdatasync" } else { "fsync" };
-                        eprintln!("dd: {call} failed for {quoted_output}: {error}");
+                        console.complain(format_args!("dd: {call} failed for {quoted_output}: {error}"));
                     }
-                    _ if gathered(options, run) => eprintln!("dd: writing to {quoted_output}: {error}"),
-                    _ => eprintln!("dd: error writing {quoted_output}: {error}"),
+                    _ if gathered(options, run) => {
+                        console.complain(format_args!("dd: writing to {quoted_output}: {error}"))
+                    }
+                    _ => console.complain(format_args!("dd: error writing {quoted_output}: {error}")),
                 }
             }
-            EventKind::Fallback(text) if text == fathom_engine::SHORT_SKIP => {
+            EventKind::SkippedShort => {
                 if options.status == Status::None {
                     continue;
                 }
-                eprintln!("dd: {}: {text}", input.map_or("'standard input'".to_owned(), named));
+                let name = input.map_or("'standard input'".to_owned(), named);
+                console.complain(format_args!("dd: {name}: {}", crate::report::SHORT_SKIP));
             }
-            EventKind::Fallback(text) => {
-                if let (true, Some(bytes)) =
-                    (options.warns_of_short_reads(), text.strip_prefix(fathom_engine::PARTIAL))
-                {
-                    let unit = if bytes == "1" { "byte" } else { "bytes" };
-                    eprintln!("dd: warning: partial read ({bytes} {unit}); suggest iflag=fullblock");
-                }
+            EventKind::ShortRead { bytes } if options.warns_of_short_reads() => {
+                let unit = if *bytes == 1 { "byte" } else { "bytes" };
+                console.complain(format_args!(
+                    "dd: warning: partial read ({bytes} {unit}); suggest iflag=fullblock"
+                ));
             }
             _ => {}
         }
@@ -230,48 +232,11 @@ fn moved(run: &Run) -> Moved {
                 moved.records_out.1 += u64::from(!as_read);
                 moved.bytes += part.0;
             }
-            EventKind::Fallback(text) => {
-                let number = text.strip_prefix(fathom_engine::TRUNCATED);
-                moved.truncated += number.and_then(|number| number.parse::<u64>().ok()).unwrap_or(0);
-            }
+            EventKind::Truncated { records } => moved.truncated += records,
             _ => {}
         }
     }
     moved
-}
-
-/// The record of a copy, kept, with what the user should know.
-fn judged(
-    options: &Options,
-    context: &Context,
-    mut run: Run,
-    (began, ending): (String, Ending),
-    zeros: bool,
-) -> ResultRecord {
-    let roots = Roots::default();
-    let names = [&options.input, &options.output];
-    let ready: Vec<Ready> = names.into_iter().flatten().filter_map(|name| existing(&roots, name)).collect();
-    let found = preflight::look(&roots, &ready);
-    let facts = found.facts(serde_json::Value::Null).unwrap_or_default();
-    let targets = vec![
-        options.input.clone().unwrap_or_else(|| "standard input".to_owned()),
-        options.output.clone().unwrap_or_else(|| "standard output".to_owned()),
-    ];
-    let mut record = empty_record("dd", &context.command, None, targets, facts);
-    (record.started, record.ended, record.ending) = (began, environment::now(), ending);
-    record.notes = notes(options, &run, zeros);
-    run.name = "copy".to_owned();
-    record.runs.push(run);
-    let (mut keeper, lost) = Keeper::begin(context.store.clone(), &record, found.physical_disks());
-    record.notes.extend(lost);
-    keeper.finish(&record);
-    record
-}
-
-fn existing(roots: &Roots, name: &str) -> Option<Ready> {
-    let storage = resolve(roots, Path::new(name)).ok()?;
-    let known = matches!(storage.kind, TargetKind::RegularFile | TargetKind::BlockDevice);
-    known.then(|| Ready::Existing { path: PathBuf::from(name), storage: Box::new(storage) })
 }
 
 /// What dd does not say of itself.
@@ -342,7 +307,8 @@ fn show(record: &ResultRecord, mut out: &mut dyn Write) -> anyhow::Result<()> {
 /// Prints progress each second, the lines at SIGUSR1, and stops at SIGINT.
 struct Live<'a> {
     options: &'a Options,
-    asked: Signalled,
+    console: &'a Console,
+    usr1: Signalled,
     interrupt: Interrupt,
     began_ns: u64,
     told_s: u64,
@@ -350,10 +316,14 @@ struct Live<'a> {
     line: usize,
 }
 
-impl Live<'_> {
+impl<'a> Live<'a> {
+    fn new(options: &'a Options, usr1: Signalled, interrupt: Interrupt, console: &'a Console) -> Self {
+        Live { options, console, usr1, interrupt, began_ns: 0, told_s: 0, line: 0 }
+    }
+
     fn leave_line(&mut self) {
         if std::mem::take(&mut self.line) > 0 {
-            eprintln!();
+            self.console.complain("");
         }
     }
 
@@ -377,9 +347,9 @@ impl Control for Live<'_> {
     }
 
     fn slot(&mut self, now_ns: u64, totals: &[Totals]) -> Steer {
-        if self.asked.take() {
+        if self.usr1.take() {
             self.leave_line();
-            tell(&self.moved(now_ns, totals), self.options.status);
+            tell(&self.moved(now_ns, totals), self.options.status, self.console);
         }
         let moved = self.moved(now_ns, totals);
         let seconds = moved.elapsed_ns / 1_000_000_000;
@@ -388,12 +358,78 @@ impl Control for Live<'_> {
             let text = moved.progress();
             let blanks = " ".repeat(self.line.saturating_sub(text.len()));
             self.line = text.len();
-            let mut err = std::io::stderr().lock();
+            let mut err = self.console.err();
             let _ = write!(err, "\r{text}{blanks}").and_then(|()| err.flush());
         }
         match self.interrupt.raised() {
             true => Steer::Stop(Vec::new(), StopReason::Signal),
             false => Steer::Continue,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fathom_record::{CELLS, Outcome, Totals};
+    use fathom_session::mock::{Scene, Stage};
+    use fathom_spec::{GroupId, StreamId};
+
+    fn totals(read: u64, written: u64) -> Vec<Totals> {
+        let mut counts = [Counts::default(); CELLS];
+        (counts[0].operations, counts[0].bytes) = (read, read * 512);
+        (counts[1].operations, counts[1].bytes) = (written, written * 512);
+        vec![Totals { stream: StreamId(0), group: GroupId(0), running: 1, outstanding: 0, counts }]
+    }
+
+    #[test]
+    fn sigusr1_prints_the_lines_of_the_moment() {
+        let scene = Scene {
+            events: vec![Event { at_ns: 0, what: EventKind::Started(StreamId(0)) }],
+            slots: vec![(1_000_000_000, totals(3, 2))],
+            answer: None,
+        };
+        let mut stage = Stage::new(scene);
+        stage.environment.usr1().raise();
+        let (status, _, said) = stage.run(&Dd, &["if=/dev/zero", "of=/dev/null"]);
+        assert_eq!(status, 0);
+        assert!(
+            said.starts_with(
+                "3+0 records in\n2+0 records out\n1024 bytes (1.0 kB, 1.0 KiB) copied, 1 s, 1.0 kB/s\n"
+            ),
+            "{said}"
+        );
+    }
+
+    #[test]
+    fn no_memory_is_said_in_coreutils_words() {
+        let refused = ExecuteError::NoMemory { buffer: fathom_spec::Bytes(1 << 40) };
+        let mut stage = Stage::new(Scene { answer: Some(Err(refused)), ..Scene::default() });
+        let (status, _, said) = stage.run(&Dd, &["if=/dev/zero", "of=/dev/null", "bs=1T"]);
+        assert_eq!(status, 1);
+        assert_eq!(said, "dd: memory exhausted by input buffer of size 1099511627776 bytes (1.0 TiB)\n");
+        assert_eq!(stage.execute.requests.len(), 1);
+    }
+
+    #[test]
+    fn a_fault_is_told_and_the_lines_come_all_the_same() {
+        let mut run = Run::empty(&fathom_spec::Plan::new(1));
+        let fault = EventKind::Fault {
+            stream: StreamId(0),
+            verb: Verb::Read,
+            offset: fathom_spec::Bytes(0),
+            errno: 5,
+            moved: fathom_spec::Bytes(0),
+            target: "x".to_owned(),
+            times: 1,
+        };
+        run.events.push(Event { at_ns: 0, what: fault });
+        let mut stage = Stage::new(Scene { answer: Some(Ok(Outcome::of(run))), ..Scene::default() });
+        let (status, _, said) = stage.run(&Dd, &["if=/dev/zero", "of=/dev/null"]);
+        assert_eq!(status, 1);
+        assert!(
+            said.starts_with("dd: error reading '/dev/zero': Input/output error\n0+0 records in\n"),
+            "{said}"
+        );
     }
 }

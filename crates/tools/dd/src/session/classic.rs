@@ -1,16 +1,15 @@
 //! `fathom dd --classic`: the same write and read with the page cache and past it, side by side.
 
 use anyhow::Result;
-use fathom_engine::Engine;
 use fathom_session::cache_comparison::{Comparison, run as compare};
-use fathom_session::{Context, Ended};
+use fathom_session::{Ended, Session};
 use fathom_spec::*;
 
 /// Bytes of an operation: the classic `bs=1024k`.
 const BLOCK: u64 = MIB;
 
 /// Writes and reads both ways in a directory.
-pub fn run(words: &[String], context: &Context, engine: &mut Engine) -> Result<Ended> {
+pub fn run(words: &[String], session: &mut Session<'_>) -> Result<Ended> {
     let comparison = Comparison {
         tool: "dd",
         reads: "read",
@@ -22,7 +21,7 @@ pub fn run(words: &[String], context: &Context, engine: &mut Engine) -> Result<E
             run.workers.iter().map(|worker| worker.span_ns.1 - worker.span_ns.0).max().unwrap_or(0)
         },
     };
-    compare(&comparison, words, context, engine)
+    compare(&comparison, words, session)
 }
 
 /// One pass over the file in the classic blocks, one at a time, of bytes that no storage can leave out.

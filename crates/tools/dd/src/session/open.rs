@@ -1,9 +1,11 @@
 //! Opens dd's two ends as coreutils does: flags, truncation, and what it says when that fails.
 
 use crate::{Flag, Options, Status, named, shell_quoted};
-use fathom_engine::{Lent, Permits, guard};
+use fathom_engine::{Lent, guard};
 use fathom_host::Roots;
-use fathom_spec::TargetId;
+use fathom_record::{Preopened, Vocabulary};
+use fathom_session::errno_text;
+use fathom_spec::{Permits, TargetId};
 use rustix::fs::{FileType, Mode, OFlags, SeekFrom};
 use rustix::io::Errno;
 use std::collections::BTreeSet;
@@ -13,7 +15,7 @@ use std::path::Path;
 /// Both ends, open.
 pub struct Ends {
     /// For the engine.
-    pub lent: Vec<(TargetId, Lent)>,
+    pub preopened: Vec<(TargetId, Preopened)>,
     /// What is said before the copy.
     pub says: Vec<String>,
     /// Nothing can be copied.
@@ -25,24 +27,23 @@ pub struct Ends {
 }
 
 fn words(error: Errno) -> String {
-    let text = std::io::Error::from(error).to_string();
-    text.split(" (os error").next().unwrap_or_default().to_owned()
+    errno_text::of_number(error.raw_os_error())
 }
 
 /// Opens them; what cannot be opened is what dd says of it.
 pub fn open(options: &Options, roots: &Roots, permits: &Permits) -> Result<Ends, String> {
     let input = input(options)?;
     let mut ends = Ends {
-        lent: Vec::new(),
+        preopened: Vec::new(),
         says: Vec::new(),
         cannot: false,
         failed: false,
         zeros: is_zero(input.as_fd()),
     };
     skip(options, input.as_fd(), &mut ends);
-    ends.lent.push((TargetId(0), Lent::to_read(input)));
+    ends.preopened.push((TargetId(0), Lent::to_read(input).attached()));
     let output = output(options, roots, permits, &mut ends)?;
-    ends.lent.push((TargetId(1), output));
+    ends.preopened.push((TargetId(1), output.attached()));
     Ok(ends)
 }
 
@@ -108,7 +109,7 @@ fn skip(options: &Options, input: BorrowedFd<'_>, ends: &mut Ends) {
     let at = rustix::fs::tell(input).unwrap_or(0);
     let tells = options.status != Status::None;
     if tells && skip > 0 && regular && at.saturating_add(skip) > about.st_size as u64 {
-        ends.says.push(format!("{name}: {}", fathom_engine::SHORT_SKIP));
+        ends.says.push(format!("{name}: {}", crate::report::SHORT_SKIP));
     }
 }
 
@@ -124,9 +125,8 @@ fn output(options: &Options, roots: &Roots, permits: &Permits, ends: &mut Ends) 
         return Ok(lent);
     };
     let path = Path::new(name);
-    let consent = "FATHOM_WRITE_CONSENT=";
-    let allowed = guard::allow_named_file(roots, path, permits)
-        .map_err(|error| error.to_string().replace("say --write-consent ", &format!("set {consent}")))?;
+    let allowed =
+        guard::allow_named_file(roots, path, permits).map_err(|error| error.in_words(&Vocabulary::PEER))?;
     let truncates = !options.converts("notrunc");
     let mut how = OFlags::WRONLY | wanted | OFlags::CLOEXEC;
     if !options.converts("nocreat") {

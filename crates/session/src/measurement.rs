@@ -1,0 +1,331 @@
+//! The life of a measurement, once: the machine and its disks looked at, the row of the store IN PROGRESS, the runs, the
+//! figures, the checks and the verdict, the end. What a tool does not show stays in the record.
+
+use crate::preflight::{self, Found};
+use crate::record_writer::{RecordWriter, empty_record};
+use crate::targets::Ready;
+use crate::{Console, Environment, Session};
+use fathom_calibrate::described::described;
+use fathom_calibrate::phase::Precision;
+use fathom_calibrate::verdict::Evidence;
+use fathom_drive::Clock;
+use fathom_host::{Roots, resolve};
+use fathom_record::*;
+use fathom_spec::{Pattern, Permits, Plan, Stream, Target, TargetId, Work};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// Files that are looked at; of thousands the first ones tell the same.
+const LOOKED_AT_MOST: usize = 64;
+
+/// What a measurement begins with.
+pub struct Setup<'a> {
+    /// The tool's name.
+    pub tool: &'a str,
+    /// The user's own name for the run.
+    pub label: Option<String>,
+    /// The targets as the user named them.
+    pub targets: Vec<String>,
+    /// The same, looked at.
+    pub ready: &'a [Ready],
+    /// What may be written.
+    pub permits: Permits,
+    /// What was asked for, for the record's facts.
+    pub request: serde_json::Value,
+}
+
+/// The targets of a tool that names files and devices: those that are there, for the preflight. One that is not there yet
+/// stands on its directory.
+pub fn existing<'a>(names: impl IntoIterator<Item = &'a str>) -> Vec<Ready> {
+    let roots = Roots::default();
+    let ready = |name: &str| {
+        let path = Path::new(name);
+        let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let there = if path.exists() { path } else { parent };
+        let storage = resolve(&roots, there).ok()?;
+        Some(Ready::Existing { path: there.to_owned(), storage: Box::new(storage) })
+    };
+    names.into_iter().take(LOOKED_AT_MOST).filter_map(ready).collect()
+}
+
+/// A measurement under way. Its record stands in the store from the first moment.
+pub struct Measurement<'a> {
+    /// What was measured so far.
+    pub record: ResultRecord,
+    /// The machine and the storage below the targets.
+    pub found: Found,
+    /// What may be written.
+    pub permits: Permits,
+    environment: Environment,
+    console: Console,
+    execute: &'a mut dyn Execute,
+    disks: Vec<Disk>,
+    writer: RecordWriter,
+    clock: Clock,
+}
+
+/// The figures of a tool.
+#[derive(Default)]
+pub enum Figures {
+    /// Those of a load: throughput and the latency of each verb, of the last run that is one.
+    #[default]
+    Load,
+    /// The tool's own.
+    Own(BTreeMap<FigureName, Figure>, Vec<Curve>),
+}
+
+/// What the verdict rests on besides the preflight's checks.
+#[derive(Default)]
+pub enum Grounds {
+    /// What the runs of block I/O themselves say.
+    #[default]
+    Runs,
+    /// What the tool gathered.
+    Gathered(Box<Evidence>),
+    /// The tool's own checks alone: its I/O is a database's.
+    Checks,
+}
+
+/// How a measurement ends.
+pub struct End {
+    /// How.
+    pub ending: Ending,
+    /// The figures.
+    pub figures: Figures,
+    /// What the verdict rests on.
+    pub grounds: Grounds,
+    /// The tool's own checks.
+    pub checks: Vec<Check>,
+    /// What the user should know.
+    pub notes: Vec<Note>,
+}
+
+impl End {
+    /// An end with the figures and the verdict of a load.
+    pub fn new(ending: Ending) -> Self {
+        End { ending, figures: Figures::Load, grounds: Grounds::Runs, checks: Vec::new(), notes: Vec::new() }
+    }
+
+    /// The end that stands for this: interrupted, failed, or complete.
+    pub fn of(interrupted: bool, failed: bool) -> Self {
+        End::new(match (interrupted, failed) {
+            (true, _) => Ending::Interrupted,
+            (false, true) => Ending::Failed,
+            (false, false) => Ending::Complete,
+        })
+    }
+
+    /// The same with notes.
+    pub fn with_notes(mut self, notes: Vec<Note>) -> Self {
+        self.notes.extend(notes);
+        self
+    }
+}
+
+/// A measurement that has ended.
+pub struct Finished {
+    /// Its record.
+    pub record: ResultRecord,
+    /// Where it can be found again, in words.
+    pub saved: String,
+}
+
+impl Session<'_> {
+    /// Looks at the machine and at what is below the targets, and marks the measurement as in progress.
+    pub fn begin(&mut self, setup: Setup<'_>) -> Measurement<'_> {
+        let found = preflight::look(&self.roots, setup.ready);
+        self.begin_with(setup, found)
+    }
+
+    /// The same after the machine was looked at.
+    pub fn begin_with(&mut self, setup: Setup<'_>, mut found: Found) -> Measurement<'_> {
+        let facts = found.facts(setup.request).unwrap_or_default();
+        let mut record =
+            empty_record(setup.tool, &self.command, setup.label, setup.targets, facts, &self.environment);
+        let (writer, lost) = RecordWriter::begin(self.store.clone(), &record, found.physical_disks());
+        record.notes.append(&mut found.notes);
+        record.notes.extend(lost);
+        let disks = found.disks.iter().map(|(name, number)| Disk {
+            name: name.clone(),
+            major: number.major,
+            minor: number.minor,
+        });
+        Measurement {
+            record,
+            disks: disks.collect(),
+            found,
+            permits: setup.permits,
+            environment: self.environment.clone(),
+            console: self.console.clone(),
+            execute: &mut *self.execute,
+            writer,
+            clock: Clock::start(),
+        }
+    }
+}
+
+impl Measurement<'_> {
+    /// Runs a plan with nothing attached, and answers its run.
+    pub fn run(&mut self, plan: &Plan, control: &mut dyn Control) -> Result<Run, ExecuteError> {
+        self.execute(plan, Attachments::default(), control).map(|outcome| outcome.run)
+    }
+
+    /// Runs a plan and answers what came of it. The run is not yet part of the record: see [`Measurement::keep`].
+    pub fn execute(
+        &mut self,
+        plan: &Plan,
+        attachments: Attachments,
+        control: &mut dyn Control,
+    ) -> Result<Outcome, ExecuteError> {
+        let began_ns = self.clock.now();
+        let request = Request { plan, permits: &self.permits, disks: &self.disks, attachments };
+        let mut outcome = self.execute.execute(request, control)?;
+        outcome.run.began_ns = began_ns;
+        Ok(outcome)
+    }
+
+    /// An executor for a thread of its own, with the disks that are sampled.
+    pub fn another(&self) -> (Box<dyn Execute + Send>, Vec<Disk>) {
+        (self.execute.another(), self.disks.clone())
+    }
+
+    /// Disks whose counters are sampled in each run.
+    pub fn disks(&self) -> &[Disk] {
+        &self.disks
+    }
+
+    /// Takes a run into the record. What there is so far is saved ever more rarely, since a record is kept whole each time.
+    pub fn keep(&mut self, run: Run) {
+        self.record.runs.push(run);
+        if self.record.runs.len().is_power_of_two() {
+            self.save();
+        }
+    }
+
+    /// Saves what there is so far.
+    pub fn save(&mut self) {
+        self.writer.save(&self.record, &self.console);
+    }
+
+    /// Tells the notes of the record where they may be told.
+    pub fn tell_notes(&self) {
+        tell_notes(&self.record.notes, &self.environment, &self.console);
+    }
+
+    /// Nothing was measured: the measurement is forgotten.
+    pub fn abandon(mut self) {
+        self.writer.abandon(&self.record.id);
+    }
+
+    /// Where the record can be found again, in words.
+    pub fn saved(&self) -> String {
+        self.writer.saved()
+    }
+
+    /// Makes the figures and the verdict, and keeps the whole.
+    pub fn finish(mut self, end: End) -> Finished {
+        self.judge(end);
+        self.record.ended = self.environment.now();
+        self.writer.finish(&self.record, &self.console);
+        Finished { saved: self.writer.saved(), record: self.record }
+    }
+
+    /// Figures, checks and verdict of what was measured so far.
+    fn judge(&mut self, end: End) {
+        let End { ending, figures, grounds, checks: own, notes } = end;
+        let record = &mut self.record;
+        record.ending = ending;
+        record.notes.extend(notes);
+        (record.summary, record.curves) = match figures {
+            Figures::Own(summary, curves) => (summary, curves),
+            Figures::Load => (load_figures(&record.runs), Vec::new()),
+        };
+        let mut checks = own;
+        checks.extend(self.found.checks());
+        match grounds {
+            Grounds::Checks => {}
+            Grounds::Gathered(evidence) => checks.extend(evidence.checks()),
+            Grounds::Runs => {
+                let through = |run: &Run| is_measured(run) && goes_through_the_cache(&run.plan);
+                if record.runs.iter().any(through) {
+                    checks.push(Check {
+                        name: "page cache bypassed".to_owned(),
+                        outcome: CheckOutcome::Failed,
+                        seen: "asked to go through the page cache: memory may have answered".to_owned(),
+                    });
+                }
+                checks.extend(evidence(&record.runs, &self.found.evidence).checks());
+            }
+        }
+        record.verdict = judge(checks);
+    }
+}
+
+/// Tells notes on stderr, if they may be told there.
+pub fn tell_notes(notes: &[Note], environment: &Environment, console: &Console) {
+    if !environment.speaks_notes() {
+        return;
+    }
+    for note in notes {
+        let hint = note.hint.iter().map(|hint| format!("\nhint: {hint}")).collect::<String>();
+        console.complain(format_args!("note: {}{hint}", note.text));
+    }
+}
+
+/// The load that most of a plan is: outstanding I/Os of all streams.
+pub fn load_of(plan: &Plan) -> Load {
+    let most = |stream: &Stream| stream.depth.most().saturating_mul(stream.workers);
+    Load { small: plan.streams.iter().map(most).fold(0, u32::saturating_add), large: 0 }
+}
+
+fn is_measured(run: &Run) -> bool {
+    matches!(run.purpose, Purpose::Load | Purpose::Headline)
+}
+
+/// Throughput and latencies of the last load that was measured, with the index of its run.
+fn load_figures(runs: &[Run]) -> BTreeMap<FigureName, Figure> {
+    let Some((index, run)) = runs.iter().enumerate().rfind(|(_, run)| is_measured(run)) else {
+        return BTreeMap::new();
+    };
+    figures_of(run, index)
+}
+
+/// Throughput and latencies of one run, which is the record's `index`-th.
+pub fn figures_of(run: &Run, index: usize) -> BTreeMap<FigureName, Figure> {
+    let mut figures = described(run);
+    figures.values_mut().for_each(|figure| figure.run = Some(index));
+    figures
+}
+
+/// What the runs say, beside what the preflight found.
+fn evidence(runs: &[Run], found: &Evidence) -> Evidence {
+    let simulated = runs.iter().filter(|run| is_measured(run)).all(|run| is_simulated(&run.plan));
+    Evidence {
+        simulated,
+        memory: found.memory,
+        memory_backed: found.memory_backed,
+        unwritten_share: found.unwritten_share,
+        unchecked: if simulated { Vec::new() } else { found.unchecked.clone() },
+        ..Evidence::of_runs(runs, Precision::Normal)
+    }
+}
+
+/// Does a plan's stream replay what this target holds?
+fn is_recording(plan: &Plan, id: usize) -> bool {
+    plan.streams.iter().any(|stream| match &stream.work {
+        Work::Blocks(blocks) => blocks.pattern == Pattern::Trace(TargetId(id as u32)),
+        _ => false,
+    })
+}
+
+/// Is there no storage below any of its targets?
+fn is_simulated(plan: &Plan) -> bool {
+    let mut targets = plan.targets.iter().enumerate();
+    targets.all(|(id, target)| matches!(target, Target::Null(_) | Target::Sim(_)) || is_recording(plan, id))
+}
+
+fn goes_through_the_cache(plan: &Plan) -> bool {
+    let mut targets = plan.targets.iter().enumerate();
+    targets
+        .any(|(id, target)| matches!(target, Target::Path(path) if !path.direct) && !is_recording(plan, id))
+}

@@ -1,0 +1,44 @@
+//! What the user has said may be written: plain data, which can be stored and sent. It allows nothing by itself: the
+//! executor's guard looks at each target before it is opened for writing.
+
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// When a target that nobody uses needs the user's word.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Policy {
+    /// Always: fathom's own commands.
+    #[default]
+    Always,
+    /// Only when it holds something: the peers' languages, whose users have named a target to write to.
+    WhenHolding,
+}
+
+/// What may be written.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Permits {
+    /// Scratch files that this process made; the guard knows them by their mark as well.
+    pub scratch: Vec<PathBuf>,
+    /// Targets to which the user consented, by the names that were typed.
+    pub consents: Vec<String>,
+    /// When consent is needed.
+    pub policy: Policy,
+}
+
+impl Permits {
+    /// Nothing but what is added.
+    pub const fn new(policy: Policy) -> Self {
+        Permits { scratch: Vec::new(), consents: Vec::new(), policy }
+    }
+
+    /// A scratch file of this process.
+    pub fn add_scratch(&mut self, path: impl Into<PathBuf>) {
+        self.scratch.push(path.into());
+    }
+
+    /// The user's word for one target, by the name under which it was given.
+    pub fn add_consent(&mut self, name: impl Into<String>) {
+        self.consents.push(name.into());
+    }
+}
