@@ -2,7 +2,7 @@
 //! database's, the host's or the storage's. Pure rules over counters; also the jobs that ask the same.
 
 use super::counter_deltas::Counted;
-use super::run_context::Told;
+use super::run_context::RunContext;
 use super::sysstat::TICKS;
 use fathom_record::Run;
 use fathom_spec::{Bytes, KIB, MIB, Nanos};
@@ -73,7 +73,7 @@ pub enum Whose {
 
 impl Demand {
     /// Of one run without a load of its own.
-    pub fn of(run: &Run, told: &Told, counted: &Counted) -> Self {
+    pub fn of(run: &Run, told: &RunContext, counted: &Counted) -> Self {
         let seconds = counted.seconds.max(1e-9);
         let device = counted.device.unwrap_or_default();
         let mean = |sum: u64, count: u64| (count > 0).then(|| sum as f64 / count as f64);

@@ -5,7 +5,7 @@
 //! memory, swap, interrupts), `iostat vda` (diskstats). As there, the first report of iostat and vmstat is since boot.
 
 use super::moment::When;
-use super::run_context::Told;
+use super::run_context::RunContext;
 use fathom_record::{ResultRecord, Run, Sample};
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -86,8 +86,8 @@ fn steps<'a>(frames: &'a [Frame<'a>], since_boot: bool) -> impl Iterator<Item = 
     first.into_iter().chain(frames.windows(2).map(|pair| Step { before: Some(&pair[0]), after: &pair[1] }))
 }
 
-fn banner(told: &Told, when: &When, out: &mut impl Write) -> io::Result<()> {
-    let Told { kernel, host, cpus, .. } = told;
+fn banner(told: &RunContext, when: &When, out: &mut impl Write) -> io::Result<()> {
+    let RunContext { kernel, host, cpus, .. } = told;
     let day = when.at(0, "%m/%d/%Y");
     writeln!(out, "Linux {kernel} ({host}) \t{day} \t_{}_\t({cpus} CPU)\n", std::env::consts::ARCH)
 }
@@ -95,7 +95,7 @@ fn banner(told: &Told, when: &When, out: &mut impl Write) -> io::Result<()> {
 const DISK_HEAD: &str = "Device            r/s     rMB/s   rrqm/s  %rrqm r_await rareq-sz     w/s     wMB/s   wrqm/s  %wrqm w_await wareq-sz     d/s     dMB/s   drqm/s  %drqm d_await dareq-sz     f/s f_await  aqu-sz  %util";
 
 /// `iostat -t -xm`.
-pub fn iostat(told: &Told, record: &ResultRecord, run: &Run, out: &mut impl Write) -> io::Result<()> {
+pub fn iostat(told: &RunContext, record: &ResultRecord, run: &Run, out: &mut impl Write) -> io::Result<()> {
     let when = When::of(&record.started);
     banner(told, &when, out)?;
     for step in steps(&frames(run), true) {
@@ -193,7 +193,7 @@ pub fn vmstat(record: &ResultRecord, run: &Run, out: &mut impl Write) -> io::Res
 }
 
 /// `mpstat -P ALL`.
-pub fn mpstat(told: &Told, record: &ResultRecord, run: &Run, out: &mut impl Write) -> io::Result<()> {
+pub fn mpstat(told: &RunContext, record: &ResultRecord, run: &Run, out: &mut impl Write) -> io::Result<()> {
     let when = When::of(&record.started);
     banner(told, &when, out)?;
     for step in steps(&frames(run), false) {

@@ -1,11 +1,11 @@
 //! What a run's counters say: figures with their errors, and what the reports need.
 
-use super::place::Here;
-use super::settings::Asked;
+use super::place::DatabaseTarget;
+use super::settings::CommandSettings;
 use crate::counter_deltas::{growth as growth_between, window_begins};
 use crate::log::DatabaseCounters;
 use crate::verdict::Judged;
-use crate::{Counted, Device, Told};
+use crate::{Counted, Device, RunContext};
 use fathom_calibrate::sessions::{done_between, growth, rate, rate_of_operations, share};
 use fathom_database::{Brand, Change, Counters};
 use fathom_record::{Figure, FigureName, Run, Unit};
@@ -28,7 +28,7 @@ fn readings(run: &Run) -> Vec<(u64, Counters)> {
 ///
 /// PostgreSQL's sessions hand over their counters once a second, and all that is left when they end: a reading after their end
 /// would hold up to a second more than the first one, so the last reading during the load ends the window.
-fn counting(run: &Run, here: &Here) -> Vec<(u64, Counters)> {
+fn counting(run: &Run, here: &DatabaseTarget) -> Vec<(u64, Counters)> {
     let mut all = readings(run);
     let begins = window_begins(run);
     let first = all.iter().enumerate().min_by_key(|(_, (at, _))| at.abs_diff(begins)).map_or(0, |(i, _)| i);
@@ -42,7 +42,7 @@ fn counting(run: &Run, here: &Here) -> Vec<(u64, Counters)> {
 
 /// By what the counters of PostgreSQL's sessions must be multiplied to be those of the window: they are handed over up to a
 /// second late, and the transactions counted with them tell by how much, for how many there were is known. 1 elsewhere.
-fn lateness(change: &Change, operations: u64, here: &Here) -> f64 {
+fn lateness(change: &Change, operations: u64, here: &DatabaseTarget) -> f64 {
     match change.commits {
         Some(commits)
             if here.database.url.brand == Brand::Postgres && commits >= 100 && operations >= 100 =>
@@ -54,7 +54,7 @@ fn lateness(change: &Change, operations: u64, here: &Here) -> f64 {
 }
 
 /// What was counted, of one run.
-pub fn counted(run: &Run, here: &Here) -> Counted {
+pub fn counted(run: &Run, here: &DatabaseTarget) -> Counted {
     let all = counting(run, here);
     let (Some((from_ns, first)), Some((to_ns, last))) = (all.first(), all.last()) else {
         return Counted::default();
@@ -99,7 +99,7 @@ pub fn counted(run: &Run, here: &Here) -> Counted {
 pub fn figures(
     run: &Run,
     index: usize,
-    here: &Here,
+    here: &DatabaseTarget,
     (counted, judged): (&Counted, &Judged),
     operations: Option<&Figure>,
 ) -> Vec<(FigureName, Figure)> {
@@ -141,7 +141,7 @@ pub fn figures(
 }
 
 /// The counters that pgio shows, before and after.
-pub fn shown(run: &Run, here: &Here) -> Option<(DatabaseCounters, DatabaseCounters)> {
+pub fn shown(run: &Run, here: &DatabaseTarget) -> Option<(DatabaseCounters, DatabaseCounters)> {
     let all = counting(run, here);
     let of = |counters: &Counters| -> Option<DatabaseCounters> {
         let get = |name: &str| counters.get("database", name);
@@ -170,14 +170,14 @@ pub fn shown(run: &Run, here: &Here) -> Option<(DatabaseCounters, DatabaseCounte
 }
 
 /// What the reports need beside the runs.
-pub fn told(asked: &Asked, here: &Here, blocks: u64, warm_up: Nanos) -> Told {
+pub fn told(asked: &CommandSettings, here: &DatabaseTarget, blocks: u64, warm_up: Nanos) -> RunContext {
     let facts = &here.database.facts;
     let machine = &here.found.machine;
     let name = |name: &Option<String>| name.clone().unwrap_or_else(|| "unknown".to_owned());
     let cache = Some(Bytes(facts.cache_bytes)).filter(|size| size.0 > 0);
     let url = &here.database.url;
     let limited = here.limit.map(|limit| Bytes(limit.0.saturating_sub(facts.cache_bytes)));
-    Told {
+    RunContext {
         settings: asked.settings.clone(),
         product: facts.product.clone(),
         connect: url.to_string(),
