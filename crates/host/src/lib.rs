@@ -3,12 +3,12 @@
 //! | module | answers |
 //! |---|---|
 //! | `machine`, `limits` | what machine this is, and what our control groups and the kernel's settings allow |
-//! | `storage`, `file_system`, `disk`, `link` | what a path stands on, down to the disks and their links |
+//! | `storage`, `file_system`, `disk`, `transport`, `link` | what a path stands on, down to the disks and their links |
 //! | `block`, `mounts`, `roots` | how sysfs, mountinfo and small files are read |
 //! | `extents` | what direct I/O must be aligned to, and which bytes of a file were ever written |
 //! | `process_time` | processor time of other processes |
 //! | `counters` | disks, processors, pressure, other processes' I/O, as raw samples and their differences |
-//! | `holding`, `open_files`, `signature`, `database_directory` | what a target holds and who holds it: the guard's facts |
+//! | `holding`, `use_kind`, `open_files`, `signature`, `database_directory` | what a target holds and who holds it: the guard's facts |
 //! | `lock` | one calibration at a time on a disk |
 //! | `scratch` | scratch files that say whose they are |
 //!
@@ -38,10 +38,13 @@ pub mod scratch;
 pub mod signature;
 pub mod storage;
 mod sys;
+pub mod transport;
+pub mod use_kind;
 
-pub use holding::{Closeness, Holding, HoldingKind, Holdings, inspect, inspect_among};
+pub use holding::{Closeness, Holding, Holdings, inspect, inspect_among};
 pub use machine::{Machine, read_machine};
 pub use open_files::{OpenFiles, Opener};
 pub use roots::{DeviceNumber, Roots, Unknown};
 pub use scratch::Scratch;
 pub use storage::{Storage, TargetKind, resolve};
+pub use use_kind::HoldingKind;

@@ -3,7 +3,7 @@
 
 use std::io;
 
-use crate::holding::HoldingKind::{self, *};
+use crate::use_kind::HoldingKind::{self, *};
 
 /// One mark: these bytes at this offset.
 struct Known {

@@ -5,7 +5,7 @@ use std::fs::{self, File, OpenOptions};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use fathom_host::holding::HoldingKind::{self, *};
+use fathom_host::HoldingKind::{self, *};
 use fathom_host::holding::{Holdings, inspect, inspect_device};
 use fathom_host::roots::{DeviceNumber, Roots};
 use rustix::fs::OFlags;
