@@ -8,7 +8,7 @@
 //! | `extents` | what direct I/O must be aligned to, and which bytes of a file were ever written |
 //! | `process_time` | processor time of other processes |
 //! | `counters` | disks, processors, pressure, other processes' I/O, as raw samples and their differences |
-//! | `holding`, `use_kind`, `open_files`, `signature`, `database_directory` | what a target holds and who holds it: the guard's facts |
+//! | `device_users`, `use_kind`, `open_files`, `signature`, `database_directory` | what a target holds and who holds it: the guard's facts |
 //! | `lock` | one calibration at a time on a disk |
 //! | `scratch` | scratch files that say whose they are |
 //!
@@ -18,12 +18,13 @@
 pub mod block;
 pub mod counters;
 pub mod database_directory;
+pub mod device_users;
 pub mod disk;
 pub mod extents;
 #[cfg(test)]
 mod fabricate;
 pub mod file_system;
-pub mod holding;
+
 pub mod limits;
 pub mod link;
 pub mod lock;
@@ -41,10 +42,10 @@ mod sys;
 pub mod transport;
 pub mod use_kind;
 
-pub use holding::{Closeness, Holding, Holdings, inspect, inspect_among};
+pub use device_users::{Closeness, DeviceUse, DeviceUses, inspect, inspect_among};
 pub use machine::{Machine, read_machine};
 pub use open_files::{OpenFiles, Opener};
 pub use roots::{DeviceNumber, Roots, Unknown};
 pub use scratch::Scratch;
 pub use storage::{Storage, TargetKind, resolve};
-pub use use_kind::HoldingKind;
+pub use use_kind::UseKind;

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// The twelve kinds of use, and bytes that no known mark explains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum HoldingKind {
+pub enum UseKind {
     /// A mounted file system
     Mounted,
     /// Active swap
