@@ -1,6 +1,6 @@
 //! Curves, figures and time series as CSV (RFC 4180), units in the header, one unit a column.
 
-use crate::words;
+use crate::labels;
 use fathom_record::ResultRecord;
 use std::io::{self, Write};
 
@@ -47,8 +47,8 @@ pub fn curves(record: &ResultRecord, out: &mut impl Write) -> io::Result<()> {
             let half = number(point.iops_half_width);
             write!(out, "{},{},{},{},{half},", name(&curve.name), load.small, load.large, point.iops)?;
             write!(out, "{},{}", point.mbps, latency.mean_ns / 1e6)?;
-            for (quantile, _) in words::PERCENTILES {
-                let found = words::percentile(latency, quantile).and_then(|p| p.value_ns);
+            for (quantile, _) in labels::PERCENTILES {
+                let found = labels::percentile(latency, quantile).and_then(|p| p.value_ns);
                 write!(out, ",{}", number(found.map(|ns| ns as f64 / 1e6)))?;
             }
             let max = latency.max_ns as f64 / 1e6;
