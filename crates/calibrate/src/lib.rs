@@ -17,11 +17,11 @@
 //! | [`verdict`] | whether the figures can be believed |
 //! | [`sustain`] | when a held load changed |
 //! | [`sessions`] | rates of a database's counters, and the points of its curve |
-//! | [`described`] | what one load that the user described has shown |
+//! | [`load_figures`] | the figures of one load that the user described |
 
 pub mod bound;
-pub mod described;
 pub mod figures;
+pub mod load_figures;
 #[cfg(test)]
 mod model;
 pub mod observe;

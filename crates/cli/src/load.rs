@@ -2,7 +2,7 @@
 
 use crate::args::{Load as Args, Order};
 use anyhow::{Result, bail};
-use fathom_calibrate::described::described;
+use fathom_calibrate::load_figures::load_figures;
 use fathom_calibrate::phase::Precision;
 use fathom_calibrate::verdict::Evidence;
 use fathom_engine::{Engine, Permits, Policy};
@@ -212,7 +212,7 @@ fn conclude(
     run.load = Load { small: args.depth * args.workers, large: 0 };
     record.ended = environment::now();
     record.ending = if interrupted { Ending::Interrupted } else { Ending::Complete };
-    record.summary = described(&run);
+    record.summary = load_figures(&run);
     record.runs.push(run);
     let simulated = args.target.starts_with("sim:") || args.target == "null";
     if args.buffered {

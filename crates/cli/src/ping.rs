@@ -2,7 +2,7 @@
 
 use crate::args::Ping;
 use anyhow::{Result, bail};
-use fathom_calibrate::described::described;
+use fathom_calibrate::load_figures::load_figures;
 use fathom_engine::Engine;
 use fathom_host::{DeviceNumber, Roots, counters, resolve};
 use fathom_record::*;
@@ -60,7 +60,7 @@ pub fn run(args: &Ping, context: &Context, engine: &mut Engine) -> Result<Ended>
     teller.tell(all);
     let mut record =
         empty_record("ping", &context.command, None, vec![args.target.clone()], serde_json::Value::Null);
-    record.summary = described(&run);
+    record.summary = load_figures(&run);
     record.runs.push(run);
     fathom_render::load::write_ping(&record, environment::style(), &mut std::io::stdout())?;
     let failed = record.runs[0].faults().next().is_some();

@@ -10,7 +10,7 @@ use super::{counter_deltas, record as records, setup, work};
 use crate::log::{self, Kind};
 use crate::{Told, Words, verdict};
 use anyhow::{Context as _, Result, bail};
-use fathom_calibrate::described::described;
+use fathom_calibrate::load_figures::load_figures;
 use fathom_database::{Length, Settings};
 use fathom_record::*;
 use fathom_session::environment::{self, Interrupt};
@@ -222,7 +222,7 @@ impl Job<'_> {
     fn judge(&self, record: &mut ResultRecord, told: &mut Told, run: Run) -> Result<()> {
         let counted = counter_deltas::counted(&run, &self.here);
         let judged = verdict::judge(&counted, told);
-        record.summary = described(&run);
+        record.summary = load_figures(&run);
         let operations = record.summary.get(&FigureName::Iops).cloned();
         let seen = (&counted, &judged);
         record.summary.extend(counter_deltas::figures(&run, 0, &self.here, seen, operations.as_ref()));

@@ -6,7 +6,7 @@ use super::settings::{self, Asked, wrong};
 use super::{counter_deltas, record as records, setup, work};
 use crate::{Told, verdict};
 use anyhow::{Result, bail};
-use fathom_calibrate::described::described;
+use fathom_calibrate::load_figures::load_figures;
 use fathom_calibrate::search::{Ask, Ended as SearchEnded, Found, LoadSearch, Seen};
 use fathom_calibrate::sessions;
 use fathom_database::{Length, Settings};
@@ -164,7 +164,7 @@ impl Points<'_> {
         let (Some(run), Some(counted)) = (record.runs.last(), self.told.counted.last()) else { return };
         let index = record.runs.len() - 1;
         let judged = verdict::judge(counted, &self.told);
-        record.summary = described(run);
+        record.summary = load_figures(run);
         record.summary.values_mut().for_each(|figure| figure.run = Some(index));
         let operations = record.summary.get(&FigureName::Iops).cloned();
         let seen = (counted, &judged);
