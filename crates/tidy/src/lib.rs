@@ -6,6 +6,7 @@
 pub mod arrows;
 pub mod house;
 pub mod lab;
+pub mod signature;
 pub mod source;
 
 use std::fs::OpenOptions;

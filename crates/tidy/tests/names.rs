@@ -1,0 +1,179 @@
+//! A file is named by a noun of the field, and a function's parameters each have a name of their own.
+
+use std::collections::BTreeMap;
+
+use fathom_tidy::house;
+use fathom_tidy::signature::{functions, tuple_parameters};
+use fathom_tidy::source::{layers, without_tests};
+
+/// Words that name no thing of the field: pictures, adverbs, verbs and gerunds. Participles in `-ed` need no entry.
+const REFUSED: &[&str] = &[
+    "alike",
+    "apart",
+    "around",
+    "caught",
+    "drawn",
+    "ends",
+    "far",
+    "finer",
+    "given",
+    "ground",
+    "holding",
+    "keep",
+    "kept",
+    "lent",
+    "look",
+    "manners",
+    "meaning",
+    "meant",
+    "meet",
+    "others",
+    "picked",
+    "reporting",
+    "said",
+    "seen",
+    "shown",
+    "standing",
+    "stretches",
+    "surroundings",
+    "terms",
+    "territory",
+    "together",
+    "told",
+    "turning",
+    "understood",
+    "verifying",
+    "warden",
+    "when",
+    "written",
+];
+
+/// Nouns, and what the field calls a distribution, that end like a participle.
+const NOUNS_IN_ED: &[&str] = &["feed", "mixed", "seed", "simulated", "skewed", "speed"];
+
+/// Files that still have such a name, below `crates`. Each must still be there.
+const NOT_RENAMED_YET: &[&str] = &[
+    "cli/src/bonnie/meet.rs",
+    "cli/src/calibrate/asked.rs",
+    "cli/src/calibrate/told.rs",
+    "cli/src/dt/around.rs",
+    "cli/src/fio/asked.rs",
+    "cli/src/fio/ground.rs",
+    "cli/src/fio/kept.rs",
+    "cli/src/fio/logged.rs",
+    "cli/src/fio/shown.rs",
+    "cli/src/fio/warden.rs",
+    "cli/src/iozone/together.rs",
+    "cli/src/keep.rs",
+    "cli/src/orion/judged.rs",
+    "cli/src/others.rs",
+    "cli/src/slob/asked.rs",
+    "cli/src/slob/kept.rs",
+    "cli/src/slob/measured.rs",
+    "cli/src/surroundings.rs",
+    "dialect/src/dt/meaning.rs",
+    "dialect/src/fio/finer.rs",
+    "dialect/src/fio/look.rs",
+    "dialect/src/fio/meaning.rs",
+    "dialect/src/fio/replay/written.rs",
+    "dialect/src/fio/report/so_far.rs",
+    "dialect/src/fio/report/stretches.rs",
+    "dialect/src/fio/reported.rs",
+    "dialect/src/fio/reporting.rs",
+    "dialect/src/fio/terms.rs",
+    "dialect/src/fio/territory.rs",
+    "dialect/src/fio/understood.rs",
+    "dialect/src/iozone/together.rs",
+    "dialect/src/slob/counted.rs",
+    "dialect/src/slob/judged.rs",
+    "dialect/src/slob/observed.rs",
+    "dialect/src/slob/told.rs",
+    "dialect/src/slob/when.rs",
+    "dialect/src/sysbench/meaning.rs",
+    "drive/src/manners.rs",
+    "drive/src/together.rs",
+    "drive/src/used.rs",
+    "engine/src/alike.rs",
+    "engine/src/caught.rs",
+    "engine/src/copy/ends.rs",
+    "engine/src/lent.rs",
+    "engine/src/manners.rs",
+    "engine/src/source/apart.rs",
+    "engine/src/source/picked.rs",
+    "engine/src/standing.rs",
+    "engine/src/sys/standing.rs",
+    "engine/src/turning.rs",
+    "engine/src/verifying.rs",
+    "spec/src/terms.rs",
+];
+
+/// Parameters packed into tuples, a crate: to satisfy a limit on the number of parameters, which asks for a type instead.
+/// A crate that is not listed has none.
+const TUPLE_PARAMETERS: &[(&str, usize)] = &[("cli", 26), ("dialect", 17), ("drive", 4), ("engine", 21)];
+
+fn is_refused(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path).trim_end_matches(".rs");
+    name.split('_')
+        .any(|word| REFUSED.contains(&word) || (word.ends_with("ed") && !NOUNS_IN_ED.contains(&word)))
+}
+
+fn source_paths() -> Vec<String> {
+    let below = |path: String| path.strip_prefix("crates/").map(str::to_owned);
+    house::rust_files()
+        .into_iter()
+        .filter_map(|file| below(file.path))
+        .filter(|path| path.contains("/src/"))
+        .collect()
+}
+
+#[test]
+fn a_file_is_named_by_a_noun() {
+    let wrong: Vec<String> = source_paths()
+        .into_iter()
+        .filter(|path| is_refused(path) && !NOT_RENAMED_YET.contains(&path.as_str()))
+        .collect();
+    assert!(
+        wrong.is_empty(),
+        "named by no noun of the field: {wrong:#?}\nhint: name the thing that is in it"
+    );
+}
+
+#[test]
+fn the_files_that_are_not_renamed_yet_are_still_there() {
+    let paths = source_paths();
+    for path in NOT_RENAMED_YET {
+        assert!(
+            is_refused(path) && paths.iter().any(|there| there == path),
+            "{path} is gone or well named\nhint: take it out of NOT_RENAMED_YET in crates/tidy/tests/names.rs"
+        );
+    }
+}
+
+#[test]
+fn parameters_are_not_packed_into_tuples() {
+    let mut found: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for file in house::rust_files().into_iter().filter(|file| !house::is_test_file(&file.path)) {
+        let Some(name) = file.path.split('/').nth(1) else { continue };
+        for function in functions(&without_tests(&layers(&file.text).code)) {
+            let place = format!("{}:{}: {}", file.path, function.line, function.name);
+            let packed = vec![place; tuple_parameters(&function.parameters)];
+            found.entry(name.to_owned()).or_default().extend(packed);
+        }
+    }
+    for (name, places) in found {
+        let allowed =
+            TUPLE_PARAMETERS.iter().find(|(listed, _)| *listed == name).map_or(0, |(_, count)| *count);
+        assert!(
+            places.len() <= allowed,
+            "parameters of crates/{name} that are packed into tuples, {} where {allowed} are left over from before: \
+             {places:#?}\nhint: give what belongs together a type",
+            places.len()
+        );
+        assert!(
+            places.len() == allowed,
+            "crates/{name} packs {} parameters into tuples, no longer {allowed}\n\
+             hint: say so in TUPLE_PARAMETERS of crates/tidy/tests/names.rs",
+            places.len()
+        );
+    }
+}
