@@ -6,6 +6,7 @@
 //! | `storage`, `file_system`, `disk`, `transport`, `link` | what a path stands on, down to the disks and their links |
 //! | `block`, `mounts`, `roots` | how sysfs, mountinfo and small files are read |
 //! | `extents` | what direct I/O must be aligned to, and which bytes of a file were ever written |
+//! | `users` | users and groups by name |
 //! | `process_time` | processor time of other processes |
 //! | `counters` | disks, processors, pressure, other processes' I/O, as raw samples and their differences |
 //! | `device_users`, `use_kind`, `open_files`, `signature`, `database_directory` | what a target holds and who holds it: the guard's facts |
@@ -41,6 +42,7 @@ pub mod storage;
 mod sys;
 pub mod transport;
 pub mod use_kind;
+pub mod users;
 
 pub use device_users::{Closeness, DeviceUse, DeviceUses, inspect, inspect_among};
 pub use machine::{Machine, read_machine};
