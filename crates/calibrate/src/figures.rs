@@ -3,8 +3,10 @@
 
 use crate::bound::{Surroundings, Tried, bound, grown};
 use crate::observe::{CONFIDENCE, Observed};
-use crate::phase::{Phase, Precision};
-use fathom_record::{Bound, Curve, CurvePoint, Figure, FigureName, Note, Purpose, Run, Unit, VerdictState};
+use crate::precision::Precision;
+use fathom_record::{
+    Bound, Curve, CurvePoint, Figure, FigureName, Note, Phase, Purpose, Run, Unit, VerdictState,
+};
 use fathom_spec::{LatencyLimit, MIB};
 use fathom_stats::{Measured, Point, compare, power_knee};
 use std::collections::BTreeMap;
@@ -67,7 +69,7 @@ pub fn summarize(runs: &[Run], frame: &Frame) -> Summary {
 
 impl<'a> Read<'a> {
     fn of(index: usize, run: &'a Run) -> Option<Read<'a>> {
-        let phase = Phase::of_run(&run.name)?;
+        let phase = run.phase?;
         let observed = Observed::of(run, run.purpose != Purpose::Exploring)?;
         Some(Read { index, run, phase, load: phase.count(run.load), observed })
     }

@@ -2,11 +2,11 @@
 //! time was spent.
 
 use crate::observe::Observed;
-use crate::phase::{Phase, Precision};
 use crate::plan::{Length, Planner};
+use crate::precision::Precision;
 use crate::search::{Ask, Found, LoadSearch, Seen};
 use crate::stopper::Rule;
-use fathom_record::{Load, Note, Purpose, Run};
+use fathom_record::{Load, Note, Phase, Purpose, Run};
 use fathom_spec::{LatencyLimit, Nanos, Plan, Statistic};
 use std::collections::BTreeMap;
 
@@ -60,7 +60,7 @@ impl Question {
 pub struct Job {
     /// Of which phase.
     pub phase: Phase,
-    /// The run's name, by which it is known again when runs are judged.
+    /// The run's name.
     pub name: String,
     /// What it is worth.
     pub purpose: Purpose,

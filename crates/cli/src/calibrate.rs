@@ -6,7 +6,6 @@ mod setup;
 use crate::args::Calibrate;
 use anyhow::{Result, bail};
 use fathom_calibrate::observe::Observed;
-use fathom_calibrate::phase::Phase;
 use fathom_calibrate::plan::{Length, Planner};
 use fathom_calibrate::schedule::{Calibration, Step};
 use fathom_calibrate::stopper::{Rule, Until};
@@ -106,6 +105,7 @@ impl<'a> Job<'a> {
         notes.append(&mut found.notes);
         let facts = found.facts(request_facts(args))?;
         let mut record = empty_record("calibrate", &context.command, args.output.label.clone(), names, facts);
+        record.max_latency = Some(args.max_latency);
         let disks = args.num_disks.or(found.physical_disks());
         let (keeper, trouble) = Keeper::begin(context.store.clone(), &record, disks);
         notes.extend(trouble);
@@ -212,7 +212,8 @@ impl<'a> Job<'a> {
         watch.share = what.share;
         watch.others = self.others.as_mut();
         let mut run = engine.execute(plan, &mut watch)?;
-        (run.name, run.purpose, run.load, run.began_ns) = (what.name, what.purpose, what.load, began_ns);
+        (run.name, run.phase, run.purpose) = (what.name, what.phase, what.purpose);
+        (run.load, run.began_ns) = (what.load, began_ns);
         Ok(run)
     }
 
@@ -275,8 +276,14 @@ impl<'a> Job<'a> {
             let length = Nanos(job.rule.before.0 + job.rule.at_most.0);
             let from = calibration.progress();
             let to = from + length.0 as f64 / question(self.args, None, true).budget().0.max(1) as f64;
-            let what =
-                Described { name: job.name, purpose: job.purpose, load: job.load, length, share: (from, to) };
+            let what = Described {
+                name: job.name,
+                phase: Some(job.phase),
+                purpose: job.purpose,
+                load: job.load,
+                length,
+                share: (from, to),
+            };
             let run = self.execute(engine, &plan, what, &mut until)?;
             self.record.runs.push(run.clone());
             if run.purpose == Purpose::Headline {
@@ -303,6 +310,7 @@ impl<'a> Job<'a> {
             let load = Load { small: 0, large: 8 };
             let what = Described {
                 name: "layout".to_owned(),
+                phase: None,
                 purpose: Purpose::Layout,
                 load,
                 length,
@@ -387,6 +395,7 @@ impl<'a> Job<'a> {
         let plan = planner.plan(Phase::Sustained, load, window, 0);
         let what = Described {
             name: Phase::Sustained.run_name(load),
+            phase: Some(Phase::Sustained),
             purpose: Purpose::Sustain,
             load: Phase::Sustained.load(load),
             length,
@@ -413,6 +422,7 @@ impl<'a> Job<'a> {
 /// What a run is, for the record and the bar.
 struct Described {
     name: String,
+    phase: Option<Phase>,
     purpose: Purpose,
     load: Load,
     length: Nanos,

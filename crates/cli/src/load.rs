@@ -3,7 +3,7 @@
 use crate::args::{Load as Args, Order};
 use anyhow::{Result, bail};
 use fathom_calibrate::load_figures::load_figures;
-use fathom_calibrate::phase::Precision;
+use fathom_calibrate::precision::Precision;
 use fathom_calibrate::verdict::Evidence;
 use fathom_engine::{Engine, Permits, Policy};
 use fathom_host::Roots;

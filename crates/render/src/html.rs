@@ -151,7 +151,7 @@ fn card(record: &ResultRecord, name: FigureName, what: &str, lesser: bool) -> Ma
 }
 
 pub(crate) fn cards(record: &ResultRecord) -> Markup {
-    let limit = labels::limit(record).map(|limit| format!(", {}", sign(limit))).unwrap_or_default();
+    let limit = record.max_latency.map(|limit| format!(", {}", sign(limit))).unwrap_or_default();
     let first = [
         (FigureName::MaxIops, format!("{{size}} random reads{limit}")),
         (FigureName::Latency, "mean of those reads".into()),
@@ -256,7 +256,7 @@ fn over_load(record: &ResultRecord) -> Markup {
     let sessions = curve.name == CurveName::Sessions;
     let best = if sessions { FigureName::Iops } else { FigureName::MaxIops };
     let load = labels::figure(record, best).and_then(|f| f.load);
-    let limit = labels::limit(record);
+    let limit = record.max_latency;
     let base = |id, title: &str, value_title: &str, series| LineChart {
         id,
         title: title.to_owned(),

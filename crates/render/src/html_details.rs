@@ -15,7 +15,7 @@ pub(crate) fn latencies(record: &ResultRecord) -> Markup {
     if rows.is_empty() {
         return html! {};
     }
-    let limit = labels::limit(record);
+    let limit = record.max_latency;
     html! {
         h2 { "Latencies behind the figures" }
         div class="scroll" { table {

@@ -88,7 +88,7 @@ fn oracle_lines(record: &ResultRecord, style: Style, out: &mut impl Write) -> io
             let parts = [
                 Some(labels::sized(record, FigureName::MaxIops, "random reads/s")),
                 labels::outstanding(figure.load),
-                labels::limit(record).map(|limit| limit.to_string()),
+                record.max_latency.map(|limit| limit.to_string()),
             ];
             let text = with_tail(join(&parts, ", "), figure);
             line("max_iops = ", &format!("{:.0}", figure.value), &error_of(figure), &text, style, out)?;
@@ -98,7 +98,7 @@ fn oracle_lines(record: &ResultRecord, style: Style, out: &mut impl Write) -> io
     match labels::figure(record, FigureName::Latency) {
         Some(figure) => {
             let over = figure.latency.as_ref().and_then(|l| l.over_limit);
-            let over = over.zip(labels::limit(record));
+            let over = over.zip(record.max_latency);
             let over = over.map(|(share, limit)| {
                 format!("{} of them took over {}", number::percent(share), limit.at_most)
             });

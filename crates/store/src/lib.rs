@@ -12,6 +12,7 @@
 //! | `tables` | the record as rows |
 //! | `read` | finding runs again |
 //! | `state` | how far a run is, and its owner |
+//! | `upgrade` | what older records say otherwise |
 //! | `files` | what was done to each file, from the record's runs |
 //! | `query` | SQL from the user, with Oracle's `FILE#` |
 
@@ -22,6 +23,7 @@ mod query;
 mod read;
 mod state;
 mod tables;
+mod upgrade;
 mod write;
 
 pub use error::StoreError;

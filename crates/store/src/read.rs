@@ -1,6 +1,7 @@
 //! Finding runs again.
 
 use crate::state::{State, owner_of};
+use crate::upgrade::upgrade;
 use crate::{Alive, Store, StoreError};
 use fathom_record::{Ending, ResultRecord, VerdictState};
 use rusqlite::{Row, params_from_iter};
@@ -207,6 +208,7 @@ impl Store {
             id: listing.id.clone(),
             why: error.to_string(),
         })?;
+        upgrade(&mut record);
         if matches!(listing.state, State::InProgress | State::Interrupted) {
             record.ending = Ending::Interrupted;
         }

@@ -123,7 +123,7 @@ fn percentiles_with_too_few_samples_behind_them_say_why() {
 fn a_sustained_load_names_the_moment_at_which_it_changed() {
     let mut runs = runs(&Model::new(8), question(60));
     let mut held = runs.remove(0);
-    held.name = Phase::Sustained.run_name(8);
+    (held.name, held.phase) = (Phase::Sustained.run_name(8), Some(Phase::Sustained));
     let slot = held.intervals[0].slots[0];
     held.intervals[0].slots = (0..2400)
         .map(|i| {

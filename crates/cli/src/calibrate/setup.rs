@@ -3,8 +3,8 @@
 use super::{LARGE_MOST, LAYOUT_MOST, SLOT, SMALL_MOST};
 use crate::args::{Calibrate, Precision};
 use anyhow::{Result, bail};
-use fathom_calibrate::phase;
 use fathom_calibrate::plan::Planner;
+use fathom_calibrate::precision;
 use fathom_calibrate::schedule::{Calibration, Question};
 use fathom_host::{Roots, lock};
 use fathom_record::{EventKind, Note};
@@ -65,11 +65,11 @@ pub(super) fn names(args: &Calibrate) -> Result<(Vec<String>, Vec<String>)> {
     }
 }
 
-pub(super) fn precision(args: &Calibrate) -> phase::Precision {
+pub(super) fn precision(args: &Calibrate) -> precision::Precision {
     match args.precision {
-        Precision::Fast => phase::Precision::Fast,
-        Precision::Normal => phase::Precision::Normal,
-        Precision::Strict => phase::Precision::Strict,
+        Precision::Fast => precision::Precision::Fast,
+        Precision::Normal => precision::Precision::Normal,
+        Precision::Strict => precision::Precision::Strict,
     }
 }
 

@@ -9,7 +9,7 @@ mod log;
 use crate::{self as sysbench, Command, Mode, Options, Stream, report};
 use ending::End;
 use fathom_calibrate::load_figures::load_figures;
-use fathom_calibrate::phase::Precision;
+use fathom_calibrate::precision::Precision;
 use fathom_calibrate::verdict::Evidence;
 use fathom_engine::{Engine, Permits, Policy};
 use fathom_host::Roots;

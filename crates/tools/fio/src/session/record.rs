@@ -4,7 +4,7 @@ use crate::Planned;
 use crate::report::Extras;
 use anyhow::Result;
 use fathom_calibrate::load_figures::load_figures;
-use fathom_calibrate::phase::Precision;
+use fathom_calibrate::precision::Precision;
 use fathom_calibrate::verdict::Evidence;
 use fathom_engine::Engine;
 use fathom_host::{Roots, resolve};

@@ -2,7 +2,7 @@
 
 use crate::{LargeType, Lun, Options};
 use fathom_calibrate::observe::{CONFIDENCE, Observed};
-use fathom_calibrate::phase::Precision;
+use fathom_calibrate::precision::Precision;
 use fathom_calibrate::verdict::Evidence;
 use fathom_record::*;
 use fathom_session::preflight::Found;

@@ -1,0 +1,11 @@
+//! How much work is asked for at a time, as a search names it.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub struct Load {
+    /// Small I/Os outstanding, or sessions, or writers.
+    pub small: u32,
+    /// Large I/Os outstanding, or streams.
+    pub large: u32,
+}
