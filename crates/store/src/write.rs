@@ -1,6 +1,6 @@
 //! A run's life in the store: begun, saved in between, finished or abandoned.
 
-use crate::state::{Measured, State, owner_of};
+use crate::state::{Measured, Owner, State, owner_of};
 use crate::tables::{self, disks_in};
 use crate::{Alive, Store, StoreError};
 use fathom_record::ResultRecord;
