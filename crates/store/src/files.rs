@@ -183,8 +183,8 @@ fn add(
             }
         }
         if way == Way::Read && size != Some(Size::Large) {
-            if size == Some(Size::Small) && least == most {
-                file.block_size_bytes = file.block_size_bytes.or(Some(least.0));
+            if size == Some(Size::Small) && sizes.start() == sizes.end() {
+                file.block_size_bytes = file.block_size_bytes.or(Some(sizes.start().0));
             }
             match (waits, size) {
                 (Some(false), _) => {}
