@@ -74,11 +74,6 @@ pub enum Purpose {
     Check,
 }
 
-/// A load as a search names it: outstanding I/Os of the small and of the large kind.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
-
 /// All that one worker did.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WorkerTotals {

@@ -100,7 +100,7 @@ fn a_calibration_cut_short_shows_what_it_has() {
 #[test]
 fn writes_of_the_device_are_counted_for_each_commit() {
     let mut runs = runs(&Model::new(8), question(60));
-    let run = runs.iter_mut().find(|r| Phase::of_run(&r.name) == Some(Phase::CommitFdatasync)).unwrap();
+    let run = runs.iter_mut().find(|r| r.phase == Some(Phase::CommitFdatasync)).unwrap();
     let commits = run.workers[0].counts[0].1.operations;
     for (at_ns, value) in [(0, 7), (run.length_ns, 7 + 3 * commits)] {
         run.samples.push(Sample { at_ns, of: "disk vdb".into(), name: "writes".into(), value });
