@@ -2,8 +2,7 @@
 //! latency that the user tolerates. Takes facts as numbers; finds none itself.
 
 use crate::observe::Observed;
-use crate::phase::Phase;
-use fathom_record::{Bound, BoundBy, Run};
+use fathom_record::{Bound, BoundBy, Phase, Run};
 use fathom_spec::LatencyLimit;
 use serde::{Deserialize, Serialize};
 

@@ -3,9 +3,9 @@
 
 use crate::bound::{Surroundings, Tried, bound, grown};
 use crate::observe::{CONFIDENCE, Observed};
-use crate::phase::{Phase, Precision};
+use crate::precision::Precision;
 use fathom_record::{
-    Bound, Curve, CurvePoint, Figure, FigureName, Load, Note, Purpose, Run, Unit, VerdictState,
+    Bound, Curve, CurvePoint, Figure, FigureName, Note, Phase, Purpose, Run, Unit, VerdictState,
 };
 use fathom_spec::{LatencyLimit, MIB};
 use fathom_stats::{Measured, Point, compare, power_knee};
@@ -69,7 +69,7 @@ pub fn summarize(runs: &[Run], frame: &Frame) -> Summary {
 
 impl<'a> Read<'a> {
     fn of(index: usize, run: &'a Run) -> Option<Read<'a>> {
-        let phase = Phase::of_run(&run.name)?;
+        let phase = run.phase?;
         let observed = Observed::of(run, run.purpose != Purpose::Exploring)?;
         Some(Read { index, run, phase, load: phase.count(run.load), observed })
     }
@@ -390,18 +390,6 @@ fn ratio(value: f64, read: &Read) -> Figure {
     Figure::share(value, CONFIDENCE, read.run.load, read.index)
 }
 
-/// The three lines of CALIBRATE_IO, to be grepped; whole numbers but for the latency in ms. `-` where there is none.
-pub fn oracle_lines(summary: &BTreeMap<FigureName, Figure>) -> [String; 3] {
-    let value = |name| summary.get(&name).map(|figure: &Figure| figure.value);
-    let whole = |name| value(name).map_or("-".to_owned(), |v| format!("{v:.0}"));
-    let latency = value(FigureName::Latency).map_or("-".to_owned(), |ns| format!("{:.3}", ns / 1e6));
-    [
-        format!("max_iops = {}", whole(FigureName::MaxIops)),
-        format!("latency  = {latency}"),
-        format!("max_mbps = {}", whole(FigureName::MaxMbps)),
-    ]
-}
-
 /// Host or storage? The white paper's question, answered from what bounds the figures.
 pub fn host_or_storage(summary: &BTreeMap<FigureName, Figure>, verdict: VerdictState) -> Option<String> {
     use fathom_record::BoundBy::*;
@@ -417,11 +405,6 @@ pub fn host_or_storage(summary: &BTreeMap<FigureName, Figure>, verdict: VerdictS
         Unknown => return None,
     };
     (verdict != VerdictState::NotBelievable).then(|| answer.to_owned())
-}
-
-/// The load at which a figure stands, as one number.
-pub fn load_of(figure: &Figure) -> Option<u32> {
-    figure.load.map(|Load { small, large }| small.max(large))
 }
 
 #[cfg(test)]

@@ -6,7 +6,6 @@ mod setup;
 use crate::args::Calibrate;
 use anyhow::{Result, bail};
 use fathom_calibrate::observe::Observed;
-use fathom_calibrate::phase::Phase;
 use fathom_calibrate::plan::{Length, Planner};
 use fathom_calibrate::schedule::{Calibration, Step};
 use fathom_calibrate::stopper::{Rule, Until};
@@ -112,6 +111,7 @@ impl<'a> Job<'a> {
         };
         let mut measurement = session.begin_with(setup, found, args.num_disks);
         measurement.record.notes.splice(0..0, notes);
+        measurement.record.max_latency = Some(args.max_latency);
         Ok(Job {
             args,
             environment,
@@ -138,14 +138,14 @@ impl<'a> Job<'a> {
     fn execute(
         &mut self,
         plan: &Plan,
-        what: Described,
+        what: RunDescription,
         inner: &mut dyn Control,
     ) -> Result<Run, ExecuteError> {
         let mut watch = Watch::new(inner, &self.progress, &self.interrupt, what.name.clone(), what.length);
         watch.share = what.share;
         watch.others = self.others.as_mut();
         let mut run = self.measurement.run(plan, &mut watch)?;
-        (run.name, run.purpose, run.load) = (what.name, what.purpose, what.load);
+        (run.name, run.phase, run.purpose, run.load) = (what.name, what.phase, what.purpose, what.load);
         Ok(run)
     }
 
@@ -208,8 +208,14 @@ impl<'a> Job<'a> {
             let length = Nanos(job.rule.before.0 + job.rule.at_most.0);
             let from = calibration.progress();
             let to = from + length.0 as f64 / question(self.args, None, true).budget().0.max(1) as f64;
-            let what =
-                Described { name: job.name, purpose: job.purpose, load: job.load, length, share: (from, to) };
+            let what = RunDescription {
+                name: job.name,
+                phase: Some(job.phase),
+                purpose: job.purpose,
+                load: job.load,
+                length,
+                share: (from, to),
+            };
             let run = self.execute(&plan, what, &mut until)?;
             self.measurement.record.runs.push(run.clone());
             if run.purpose == Purpose::Headline {
@@ -234,8 +240,9 @@ impl<'a> Job<'a> {
             let plan = layout(&path, room, asked, count, self.args);
             let length = if asked { Nanos(room.0 * 2) } else { Nanos(LAYOUT_MOST.0 / count) };
             let load = Load { small: 0, large: 8 };
-            let what = Described {
+            let what = RunDescription {
                 name: "layout".to_owned(),
+                phase: None,
                 purpose: Purpose::Layout,
                 load,
                 length,
@@ -314,8 +321,9 @@ impl<'a> Job<'a> {
     fn sustain(&mut self, planner: &Planner, load: u32, length: Nanos) -> Result<(), ExecuteError> {
         let window = Length::Window { before: SLOT, length: planner.whole_slots(length) };
         let plan = planner.plan(Phase::Sustained, load, window, 0);
-        let what = Described {
+        let what = RunDescription {
             name: Phase::Sustained.run_name(load),
+            phase: Some(Phase::Sustained),
             purpose: Purpose::Sustain,
             load: Phase::Sustained.load(load),
             length,
@@ -391,8 +399,9 @@ fn make_log(ready: &[Ready], roots: &Roots) -> Result<Option<Scratch>> {
 }
 
 /// What a run is, for the record and the bar.
-struct Described {
+struct RunDescription {
     name: String,
+    phase: Option<Phase>,
     purpose: Purpose,
     load: Load,
     length: Nanos,

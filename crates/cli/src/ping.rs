@@ -2,7 +2,7 @@
 
 use crate::args::Ping;
 use anyhow::{Result, bail};
-use fathom_calibrate::described::described;
+use fathom_calibrate::load_figures::load_figures;
 use fathom_host::{DeviceNumber, Roots, counters, resolve};
 use fathom_record::*;
 use fathom_session::record_writer::empty_record;
@@ -65,7 +65,7 @@ pub fn run(args: &Ping, session: &mut Session<'_>) -> Result<Ended> {
         serde_json::Value::Null,
         &session.environment,
     );
-    record.summary = described(&run);
+    record.summary = load_figures(&run);
     record.runs.push(run);
     fathom_render::load::write_ping(&record, session.environment.style(), &mut session.console.out())?;
     let failed = record.runs[0].faults().next().is_some();

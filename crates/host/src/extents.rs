@@ -3,7 +3,6 @@
 use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
-use std::os::unix::fs::MetadataExt;
 
 use rustix::fs::{AtFlags, StatxFlags, statx};
 use schemars::JsonSchema;
@@ -29,11 +28,6 @@ pub fn direct_alignment(file: &File) -> io::Result<Option<DirectAlignment>> {
         memory_bytes: answer.stx_dio_mem_align,
         offset_bytes: answer.stx_dio_offset_align,
     }))
-}
-
-/// Bytes that the file system has set aside for a file (`st_blocks`); less than its length means that it is sparse.
-pub fn allocated_bytes(file: &File) -> io::Result<u64> {
-    Ok(file.metadata()?.blocks() * 512)
 }
 
 /// One extent as FIEMAP tells it.
@@ -173,7 +167,6 @@ mod tests {
                 assert!(physical_of(&file, 5000).unwrap().is_some());
                 assert_eq!(physical_of(&file, (1 << 20) + 5).unwrap(), None);
                 assert_eq!(physical_of(&file, 3 << 20).unwrap(), None);
-                assert_eq!(allocated_bytes(&file).unwrap(), 2 << 20);
             }
         }
     }

@@ -11,10 +11,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::block::{BlockDevice, Make};
-use crate::disk::{Disk, Transport, read_disk};
+use crate::disk::{Disk, read_disk};
 use crate::file_system::{FileSystem, Medium, describe};
 use crate::mounts::{Mount, mount_of, read_mounts};
 use crate::roots::{DeviceNumber, Roots, Unchecked, Unknown};
+use crate::transport::Transport;
 
 /// What a path is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

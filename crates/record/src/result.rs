@@ -1,6 +1,7 @@
 //! Runs with what was made of them: figures with their errors, curves, and whether they can be believed.
 
-use crate::Run;
+use crate::{CurveName, Run};
+use fathom_spec::LatencyLimit;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -31,6 +32,9 @@ pub struct ResultRecord {
     pub ending: Ending,
     /// The targets as the user named them.
     pub targets: Vec<String>,
+    /// The most latency of small I/Os that the user tolerates, where a search was held to one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_latency: Option<LatencyLimit>,
     /// The machine and the storage: `fathom-host`'s facts, kept as they were found.
     pub facts: serde_json::Value,
     /// What ran, in order.
@@ -268,30 +272,6 @@ pub struct Curve {
     pub points: Vec<CurvePoint>,
     /// Index of the knee in `points`.
     pub knee: Option<usize>,
-}
-
-/// The curves that a calibration draws.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum CurveName {
-    /// Small random reads over outstanding I/Os.
-    SmallReads,
-    /// Large reads at random places over outstanding I/Os.
-    LargeRandomReads,
-    /// Large sequential reads over streams.
-    LargeSequentialReads,
-    /// Commits over writers.
-    Commits,
-    /// Small random writes over outstanding I/Os.
-    RandomWrites,
-    /// Large sequential writes over outstanding I/Os.
-    SequentialWrites,
-    /// A mixed load over outstanding I/Os.
-    Mixed,
-    /// Small random reads over an eighth of the working set.
-    EighthReads,
-    /// Operations of a database over its sessions.
-    Sessions,
 }
 
 /// One point of a curve.

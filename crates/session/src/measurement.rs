@@ -5,8 +5,8 @@ use crate::preflight::{self, Found};
 use crate::record_writer::{RecordWriter, empty_record};
 use crate::targets::Ready;
 use crate::{Console, Environment, Session};
-use fathom_calibrate::described::described;
-use fathom_calibrate::phase::Precision;
+use fathom_calibrate::load_figures::load_figures;
+use fathom_calibrate::precision::Precision;
 use fathom_calibrate::verdict::Evidence;
 use fathom_drive::Clock;
 use fathom_host::{Roots, resolve};
@@ -249,7 +249,7 @@ impl Measurement<'_> {
         record.notes.extend(notes);
         (record.summary, record.curves) = match figures {
             Figures::Own(summary, curves) => (summary, curves),
-            Figures::Load => (load_figures(&record.runs), Vec::new()),
+            Figures::Load => (figures_of_last(&record.runs), Vec::new()),
         };
         let mut checks = own;
         checks.extend(self.found.checks());
@@ -294,7 +294,7 @@ fn is_measured(run: &Run) -> bool {
 }
 
 /// Throughput and latencies of the last load that was measured, with the index of its run.
-fn load_figures(runs: &[Run]) -> BTreeMap<FigureName, Figure> {
+fn figures_of_last(runs: &[Run]) -> BTreeMap<FigureName, Figure> {
     let Some((index, run)) = runs.iter().enumerate().rfind(|(_, run)| is_measured(run)) else {
         return BTreeMap::new();
     };
@@ -303,7 +303,7 @@ fn load_figures(runs: &[Run]) -> BTreeMap<FigureName, Figure> {
 
 /// Throughput and latencies of one run, which is the record's `index`-th.
 pub fn figures_of(run: &Run, index: usize) -> BTreeMap<FigureName, Figure> {
-    let mut figures = described(run);
+    let mut figures = load_figures(run);
     figures.values_mut().for_each(|figure| figure.run = Some(index));
     figures
 }

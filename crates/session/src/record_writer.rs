@@ -128,6 +128,7 @@ pub fn empty_record(
         ended: environment.now(),
         ending: Ending::Interrupted,
         targets,
+        max_latency: None,
         facts,
         runs: Vec::new(),
         summary: Default::default(),

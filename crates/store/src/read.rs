@@ -1,56 +1,10 @@
 //! Finding runs again.
 
-use crate::write::owner_of;
+use crate::state::{State, owner_of};
+use crate::upgrade::upgrade;
 use crate::{Alive, Store, StoreError};
 use fathom_record::{Ending, ResultRecord, VerdictState};
 use rusqlite::{Row, params_from_iter};
-
-/// How far a run is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum State {
-    /// Its owner lives and measures.
-    InProgress,
-    /// It ended as planned.
-    Complete,
-    /// The user interrupted it, or its owner died; what was saved is kept.
-    Interrupted,
-    /// It failed; what was measured is kept.
-    Failed,
-}
-
-impl State {
-    /// The state of a run that has ended.
-    pub fn of(ending: Ending) -> Self {
-        match ending {
-            Ending::Complete => State::Complete,
-            Ending::Interrupted => State::Interrupted,
-            Ending::Failed => State::Failed,
-        }
-    }
-
-    /// The word for it, in the store and for people.
-    pub fn name(self) -> &'static str {
-        match self {
-            State::InProgress => "in progress",
-            State::Complete => "complete",
-            State::Interrupted => "interrupted",
-            State::Failed => "failed",
-        }
-    }
-
-    fn named(name: &str) -> Self {
-        [State::InProgress, State::Complete, State::Failed]
-            .into_iter()
-            .find(|state| state.name() == name)
-            .unwrap_or(State::Interrupted)
-    }
-}
-
-impl std::fmt::Display for State {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.pad(self.name())
-    }
-}
 
 /// A figure and its error, both in the unit of the field that holds it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -254,6 +208,7 @@ impl Store {
             id: listing.id.clone(),
             why: error.to_string(),
         })?;
+        upgrade(&mut record);
         if matches!(listing.state, State::InProgress | State::Interrupted) {
             record.ending = Ending::Interrupted;
         }

@@ -3,8 +3,8 @@
 use super::{LARGE_MOST, LAYOUT_MOST, SLOT, SMALL_MOST};
 use crate::args::{Calibrate, Precision};
 use anyhow::{Result, bail};
-use fathom_calibrate::phase;
 use fathom_calibrate::plan::Planner;
+use fathom_calibrate::precision;
 use fathom_calibrate::schedule::{Calibration, Question};
 use fathom_host::{Roots, lock};
 use fathom_record::{EventKind, Note};
@@ -66,11 +66,11 @@ pub(super) fn names(args: &Calibrate) -> Result<(Vec<String>, Vec<String>)> {
     }
 }
 
-pub(super) fn precision(args: &Calibrate) -> phase::Precision {
+pub(super) fn precision(args: &Calibrate) -> precision::Precision {
     match args.precision {
-        Precision::Fast => phase::Precision::Fast,
-        Precision::Normal => phase::Precision::Normal,
-        Precision::Strict => phase::Precision::Strict,
+        Precision::Fast => precision::Precision::Fast,
+        Precision::Normal => precision::Precision::Normal,
+        Precision::Strict => precision::Precision::Strict,
     }
 }
 
@@ -116,11 +116,10 @@ pub(super) fn dry_run(args: &Calibrate, names: &[String], session: &Session<'_>)
             length: LAYOUT_MOST,
         })
         .collect();
-    steps.extend(calibration.describe().into_iter().map(|line| {
-        let (name, rest) = line.split_once(": ").unwrap_or((line.as_str(), ""));
-        let (description, length) = rest.rsplit_once(", about ").unwrap_or((rest, "0"));
-        let length = length.parse().unwrap_or_default();
-        fathom_render::history::Step { name: name.to_owned(), description: description.to_owned(), length }
+    steps.extend(calibration.outline().into_iter().map(|outline| fathom_render::history::Step {
+        name: outline.phase.title().to_owned(),
+        description: outline.what,
+        length: outline.length,
     }));
     fathom_render::history::write_dry_run(&steps, session.environment.style(), &mut session.console.out())?;
     Ok(Ended::Done)

@@ -98,7 +98,10 @@ fn prepared(row: &Row) -> Place {
 fn every_run_of_every_tool_has_counters_a_summary_checks_and_a_verdict() {
     let _alone = alone();
     let mut wrong = Vec::new();
-    eprintln!("{:<12} {:>10} {:>10} {:>10} {:>8}  verdict", "tool", "counters", "figures", "intervals", "checks");
+    eprintln!(
+        "{:<12} {:>10} {:>10} {:>10} {:>8}  verdict",
+        "tool", "counters", "figures", "intervals", "checks"
+    );
     for row in TOOLS.iter().filter(|row| can_run(row)) {
         let place = prepared(row);
         let said = place.say(&words(row.run, &place));
