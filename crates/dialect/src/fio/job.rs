@@ -1,6 +1,5 @@
 //! What a job means: the values of its options with fio's defaults where nothing was said.
 
-pub(crate) use super::look::Look;
 use super::numbers::Amount;
 use super::place::Place;
 use super::replay::Replay;

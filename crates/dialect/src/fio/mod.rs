@@ -2,7 +2,7 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`options`] | the one table of every option of fio 3.33: works, without effect, refused and why |
+//! | [`options`], [`option_table`] | the one table of every option of fio 3.33: works, without effect, refused and why |
 //! | [`numbers`], [`expression`] | numbers, times, ranges, arithmetic |
 //! | [`values`] | what was said for an option, read as its kind |
 //! | [`jobfile`] | sections, includes, variables |
@@ -38,6 +38,7 @@ pub mod jobfile;
 mod look;
 pub mod meaning;
 pub mod numbers;
+pub mod option_table;
 pub mod options;
 pub mod pattern;
 pub mod place;

@@ -1,8 +1,9 @@
 //! What a job puts up with and when it ends before its work is done: failures, latencies, rates that are too low, a steady
 //! state; and what it is to the system.
 
-use super::job::Look;
+use super::look::OptionReader;
 use super::numbers;
+use super::options::OptionId;
 use super::place::Trouble;
 use fathom_spec::{Bytes, Failures, Nanos, Standing};
 
@@ -79,28 +80,27 @@ impl Steady {
 const NOT_FATAL: [i32; 2] = [5, 84];
 
 /// Reads the terms of a job.
-pub(crate) fn terms(look: &Look) -> Result<Terms, Trouble> {
-    let positive = |name: &str| look.three(name).map(|value| value.filter(|number| *number > 0));
-    let (counts_errors, excused) = failures(look)?;
-    for (least, most) in [("rate_min", "rate"), ("rate_iops_min", "rate_iops")] {
-        let both = positive(least).into_iter().zip(positive(most));
+pub(crate) fn terms(reader: &OptionReader) -> Result<Terms, Trouble> {
+    let (counts_errors, excused) = failures(reader)?;
+    for (least, most) in [(OptionId::RateMin, OptionId::Rate), (OptionId::RateIopsMin, OptionId::RateIops)] {
+        let both = reader.three_positive(least).into_iter().zip(reader.three_positive(most));
         if both.into_iter().any(|(least, most)| least.zip(most).is_some_and(|(least, most)| least > most)) {
-            return Err(look.wrong(least, "the minimum rate exceeds the rate", "say a smaller one"));
+            return Err(reader.wrong(least, "the minimum rate exceeds the rate", "say a smaller one"));
         }
     }
     Ok(Terms {
         counts_errors,
         excused,
-        latency_most: look.time("max_latency").filter(|time| time.0 > 0),
-        rate_least: positive("rate_min"),
-        rate_iops_least: positive("rate_iops_min"),
-        rate_cycle: look.time("rate_cycle").filter(|time| time.0 > 0).unwrap_or(Nanos::from_seconds(1)),
-        steady: steady(look)?,
-        standing: standing(look)?,
-        before: look.text("exec_prerun").filter(|text| !text.is_empty()).map(str::to_owned),
-        after: look.text("exec_postrun").filter(|text| !text.is_empty()).map(str::to_owned),
-        takes_all_on_error: look.switch("exitall_on_error", false),
-        hint: match look.word("fadvise_hint", "1").0 {
+        latency_most: reader.some_time(OptionId::MaxLatency),
+        rate_least: reader.three_positive(OptionId::RateMin),
+        rate_iops_least: reader.three_positive(OptionId::RateIopsMin),
+        rate_cycle: reader.time_or_default(OptionId::RateCycle),
+        steady: steady(reader)?,
+        standing: standing(reader)?,
+        before: reader.some_text(OptionId::ExecPrerun),
+        after: reader.some_text(OptionId::ExecPostrun),
+        takes_all_on_error: reader.switch(OptionId::ExitallOnError),
+        hint: match reader.word(OptionId::FadviseHint) {
             "0" => Hint::Silent,
             "random" => Hint::Random,
             "sequential" => Hint::Sequential,
@@ -109,30 +109,34 @@ pub(crate) fn terms(look: &Look) -> Result<Terms, Trouble> {
     })
 }
 
-fn failures(look: &Look) -> Result<(bool, Failures), Trouble> {
-    let word = look.word("continue_on_error", "none").0;
+fn failures(reader: &OptionReader) -> Result<(bool, Failures), Trouble> {
+    let word = reader.word(OptionId::ContinueOnError);
     let of = |kinds: &[&str]| if kinds.contains(&word) { NOT_FATAL.to_vec() } else { Vec::new() };
     let mut lists =
         [of(&["read", "io", "all", "1"]), of(&["write", "io", "all", "1"]), of(&["verify", "all", "1"])];
-    if let Some(text) = look.text("ignore_error") {
+    if let Some(text) = reader.text(OptionId::IgnoreError) {
         let parts: Vec<&str> = text.split(',').collect();
         if parts.len() > 3 {
-            return Err(look.wrong("ignore_error", "more than three lists", "say READ,WRITE,VERIFY"));
+            return Err(reader.wrong(
+                OptionId::IgnoreError,
+                "more than three lists",
+                "say READ,WRITE,VERIFY",
+            ));
         }
         for (list, part) in lists.iter_mut().zip(parts).filter(|(_, part)| !part.trim().is_empty()) {
-            *list = part.split(':').map(|one| error_number(one, look)).collect::<Result<_, _>>()?;
+            *list = part.split(':').map(|one| error_number(one, reader)).collect::<Result<_, _>>()?;
         }
     }
     let [read, write, check] = lists;
     Ok((!matches!(word, "none" | "0"), Failures::End { read, write, check }))
 }
 
-fn error_number(word: &str, look: &Look) -> Result<i32, Trouble> {
+fn error_number(word: &str, reader: &OptionReader) -> Result<i32, Trouble> {
     let word = word.trim();
     let named = || ERRORS.iter().find(|(_, name)| *name == word).map(|(number, _)| *number);
     named().or_else(|| word.parse().ok().filter(|number| *number > 0)).ok_or_else(|| {
         let what = format!("there is no error {:?}", word.chars().take(20).collect::<String>());
-        look.wrong("ignore_error", &what, "say names or numbers, ENOSPC:122 for instance")
+        reader.wrong(OptionId::IgnoreError, &what, "say names or numbers, ENOSPC:122 for instance")
     })
 }
 
@@ -184,40 +188,44 @@ const ERRORS: &[(i32, &str)] = &[
     (125, "ECANCELED"),
 ];
 
-fn standing(look: &Look) -> Result<Standing, Trouble> {
-    let narrow = |name: &str| look.count(name).map(|number| number as u8);
-    let (class, level) = (narrow("prioclass"), narrow("prio"));
+fn standing(reader: &OptionReader) -> Result<Standing, Trouble> {
+    let narrow = |id: OptionId| reader.said_count(id).map(|number| number as u8);
+    let (class, level) = (narrow(OptionId::Prioclass), narrow(OptionId::Prio));
     // A level alone is one of the best-effort class; a class alone has the first level.
     let io_priority = match (class, level) {
         (None, None) | (Some(0), None) => None,
         (None | Some(0), Some(level)) => Some((2, level)),
         (Some(class), level) => Some((class, level.unwrap_or(0))),
     };
-    let user = |name: &str| look.count(name).map(|_| look.small(name, 0)).transpose();
     Ok(Standing {
-        nice: look.integer("nice").filter(|nice| *nice != 0).map(|nice| nice as i32),
+        nice: Some(reader.integer(OptionId::Nice) as i32).filter(|nice| *nice != 0),
         io_priority,
-        user: user("uid")?,
-        group: user("gid")?,
-        locked: Bytes(look.bytes("lockmem")?),
+        user: reader.said_small(OptionId::Uid)?,
+        group: reader.said_small(OptionId::Gid)?,
+        locked: Bytes(reader.bytes(OptionId::Lockmem)?),
         // Both are known once the machine was asked.
         memory: None,
         control_group: None,
     })
 }
 
-fn steady(look: &Look) -> Result<Option<Steady>, Trouble> {
-    let duration = look.time("steadystate_duration").unwrap_or(Nanos(0));
-    let Some(text) = look.text("steadystate") else {
+fn steady(reader: &OptionReader) -> Result<Option<Steady>, Trouble> {
+    let duration = reader.time(OptionId::SteadystateDuration);
+    // The table's criterion is fio's, and is looked at only if one is asked for.
+    let Some(text) = reader.text(OptionId::Steadystate).filter(|_| reader.is_said(OptionId::Steadystate))
+    else {
         return Ok(None);
     };
-    let wrong = |what: &str| look.wrong("steadystate", what, "say steadystate=iops:2% or bw_slope:0.1%");
+    let wrong =
+        |what: &str| reader.wrong(OptionId::Steadystate, what, "say steadystate=iops:2% or bw_slope:0.1%");
     let (word, limit) = text.split_once(':').ok_or_else(|| wrong("it has no limit"))?;
     let of = ["iops", "iops_slope", "bw", "bw_slope"].into_iter().find(|known| *known == word.trim());
     let of = of.ok_or_else(|| wrong(&format!("{:?} is no criterion", word.trim())))?;
     let (number, in_percent) = match limit.trim().strip_suffix('%') {
         Some(number) => (number.parse().ok(), true),
-        None if of.starts_with("bw") => (numbers::bytes(limit, look.base()).map(|bytes| bytes as f64), false),
+        None if of.starts_with("bw") => {
+            (numbers::bytes(limit, reader.base()).map(|bytes| bytes as f64), false)
+        }
         None => (limit.trim().parse().ok(), false),
     };
     let limit = number.filter(|limit: &f64| limit.is_finite() && *limit >= 0.0);
@@ -229,7 +237,7 @@ fn steady(look: &Look) -> Result<Option<Steady>, Trouble> {
         limit,
         in_percent,
         duration_seconds,
-        ramp: look.time("steadystate_ramp_time").unwrap_or(Nanos(0)),
+        ramp: reader.time(OptionId::SteadystateRampTime),
     }))
 }
 

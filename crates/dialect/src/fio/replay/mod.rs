@@ -17,11 +17,12 @@ pub mod written;
 
 pub use recall::recall;
 
-use super::job::{Job, Look};
+use super::job::Job;
+use super::look::OptionReader;
 use super::meaning::split_names;
+use super::options::OptionId;
 use super::place::{Place, Trouble};
 use super::territory::{Facts, FileFacts, FileNeed, Territory};
-use super::values::Value;
 use fathom_spec::Verb;
 use std::fmt::Write;
 use std::sync::Arc;
@@ -225,35 +226,44 @@ impl Replay {
 }
 
 /// What a job says of replaying, if it names a recording.
-pub(crate) fn said(look: &Look) -> Result<Option<Replay>, Trouble> {
-    let Some(paths) = look.text("read_iolog").map(split_names).filter(|paths| !paths.is_empty()) else {
+pub(crate) fn said(reader: &OptionReader) -> Result<Option<Replay>, Trouble> {
+    let Some(paths) = reader.text(OptionId::ReadIolog).map(split_names).filter(|paths| !paths.is_empty())
+    else {
         return Ok(None);
     };
     if paths.iter().any(|path| path == "-") {
-        return Err(look.wrong("read_iolog", "a recording is read from a file", "name a file"));
+        return Err(reader.wrong(OptionId::ReadIolog, "a recording is read from a file", "name a file"));
     }
-    let align = look.count("replay_align").unwrap_or(0);
+    let align = reader.count(OptionId::ReplayAlign);
     if align > 0 && !align.is_power_of_two() {
-        return Err(look.wrong(
-            "replay_align",
+        return Err(reader.wrong(
+            OptionId::ReplayAlign,
             &format!("{align} is no power of two"),
             "say 4096, for instance",
         ));
     }
-    let others = ["rate", "rate_iops", "thinktime", "verify", "latency_target", "fsync", "fdatasync"];
-    if let Some(other) = others.iter().find(|name| look.value(name).is_some() && !is_off(look, name)) {
+    let others = [
+        OptionId::Rate,
+        OptionId::RateIops,
+        OptionId::Thinktime,
+        OptionId::Verify,
+        OptionId::LatencyTarget,
+        OptionId::Fsync,
+        OptionId::Fdatasync,
+    ];
+    if let Some(other) = others.into_iter().find(|other| !is_off(reader, *other)) {
         let what = "it has no part in a replay, which has its own times and its own data";
-        return Err(look.wrong(other, what, "leave it out, or read_iolog"));
+        return Err(reader.wrong(other, what, "leave it out, or read_iolog"));
     }
     let mut skip = [false; 4];
-    for word in look.text("replay_skip").unwrap_or_default().split(',').map(str::trim) {
+    for word in reader.text(OptionId::ReplaySkip).unwrap_or_default().split(',').map(str::trim) {
         match ["read", "write", "trim", "sync"].iter().position(|known| *known == word) {
             Some(which) => skip[which] = true,
             None if word.is_empty() => {}
             None => {
                 let what = format!("{word:?} is nothing that is replayed");
-                return Err(look.wrong(
-                    "replay_skip",
+                return Err(reader.wrong(
+                    OptionId::ReplaySkip,
                     &what,
                     "say read, write, trim or sync, several with commas",
                 ));
@@ -262,41 +272,41 @@ pub(crate) fn said(look: &Look) -> Result<Option<Replay>, Trouble> {
     }
     Ok(Some(Replay {
         paths,
-        at: look.place("read_iolog").clone(),
-        no_stall: look.switch("replay_no_stall", false),
-        time_scale: look.small("replay_time_scale", 100)?,
-        redirect: look.text("replay_redirect").filter(|path| !path.is_empty()).map(str::to_owned),
-        scale: look.count("replay_scale").unwrap_or(1).max(1),
+        at: reader.place(OptionId::ReadIolog).clone(),
+        no_stall: reader.switch(OptionId::ReplayNoStall),
+        time_scale: reader.small(OptionId::ReplayTimeScale)?,
+        redirect: reader.some_text(OptionId::ReplayRedirect),
+        scale: reader.count(OptionId::ReplayScale).max(1),
         align,
         skip,
-        merge: merged(look)?,
+        merge: merged(reader)?,
         recorded: Vec::new(),
         merged: None,
     }))
 }
 
 /// How recordings are put together, if they are.
-fn merged(look: &Look) -> Result<Option<merge::Merge>, Trouble> {
-    let numbers = |name: &str, least: f64| match look.value(name) {
-        Some(Value::Floats(list)) if list.iter().any(|number| *number < least) => {
-            Err(look.wrong(name, "one of its numbers is too small", &format!("say {least} or more")))
+fn merged(reader: &OptionReader) -> Result<Option<merge::Merge>, Trouble> {
+    let numbers = |id: OptionId, least: f64| {
+        let list = reader.floats(id);
+        match list.iter().any(|number| *number < least) {
+            true => Err(reader.wrong(id, "one of its numbers is too small", &format!("say {least} or more"))),
+            false => Ok(list.to_vec()),
         }
-        Some(Value::Floats(list)) => Ok(list.clone()),
-        _ => Ok(Vec::new()),
     };
-    let scalars = numbers("merge_blktrace_scalars", 0.01)?;
-    let repeats = numbers("merge_blktrace_iters", 1.0)?.iter().map(|number| *number as u64).collect();
-    let file = look.text("merge_blktrace_file").filter(|file| !file.is_empty()).map(str::to_owned);
+    let scalars = numbers(OptionId::MergeBlktraceScalars, 0.01)?;
+    let repeats = numbers(OptionId::MergeBlktraceIters, 1.0)?.iter().map(|number| *number as u64).collect();
+    let file = reader.some_text(OptionId::MergeBlktraceFile);
     Ok(file.map(|file| merge::Merge { file, scalars, repeats }))
 }
 
-/// Was an option said with a value that switches it off?
-fn is_off(look: &Look, name: &str) -> bool {
-    match name {
-        "verify" => matches!(look.word(name, "0").0, "0" | "null"),
-        "thinktime" | "latency_target" => look.time(name).is_none_or(|time| time.0 == 0),
-        "fsync" | "fdatasync" => look.count(name) == Some(0),
-        _ => look.three(name).iter().flatten().all(|rate| *rate == 0),
+/// Is an option not said, or said with a value that switches it off?
+fn is_off(reader: &OptionReader, id: OptionId) -> bool {
+    match id {
+        OptionId::Verify => matches!(reader.word(id), "0" | "null"),
+        OptionId::Thinktime | OptionId::LatencyTarget => reader.time(id).0 == 0,
+        OptionId::Fsync | OptionId::Fdatasync => reader.count(id) == 0,
+        _ => reader.three_positive(id) == [None; 3],
     }
 }
 
