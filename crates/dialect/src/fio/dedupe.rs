@@ -5,7 +5,7 @@ use super::job::{Job, WorkingSet};
 use super::look::OptionReader;
 use super::options::OptionId;
 use super::place::Trouble;
-use super::plan::Member;
+use super::planned::Member;
 use fathom_spec::{Content, Extent, Plan, Work};
 
 /// `dedupe_mode` and its kin.

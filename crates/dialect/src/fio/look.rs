@@ -142,3 +142,30 @@ impl<'a> OptionReader<'a> {
         self.0.base
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::assemble::tests::jobs;
+    use super::*;
+
+    #[test]
+    fn what_is_not_said_is_as_the_table_has_it() {
+        let job =
+            &jobs("[global]\niodepth=4\n[a]\nbs=8k,16k,\nrate_cycle=0\nrw=randread:8\n").unwrap().jobs[0];
+        let reader = OptionReader(job);
+        assert_eq!((reader.count(OptionId::Iodepth), reader.count(OptionId::Numjobs)), (4, 1));
+        assert_eq!(reader.three(OptionId::Blocksize), [Some(8192), Some(16_384), Some(4096)]);
+        assert_eq!((reader.switch(OptionId::Buffered), reader.said_switch(OptionId::Buffered)), (true, None));
+        assert_eq!((reader.is_said(OptionId::Iodepth), reader.is_said(OptionId::Numjobs)), (true, false));
+        assert_eq!(reader.word_and_rest(OptionId::Readwrite), ("randread", Some("8")));
+        assert_eq!(reader.word(OptionId::Ioengine), "psync");
+        assert_eq!(reader.time_or_default(OptionId::RateCycle), Nanos::from_seconds(1));
+        assert_eq!((reader.text(OptionId::Bssplit), reader.ranges(OptionId::Filesize)), (None, [None; 3]));
+    }
+
+    #[test]
+    #[should_panic(expected = "Iodepth is of another kind")]
+    fn an_option_read_as_another_kind_is_a_mistake_in_the_program() {
+        OptionReader(&jobs("[a]\n").unwrap().jobs[0]).switch(OptionId::Iodepth);
+    }
+}

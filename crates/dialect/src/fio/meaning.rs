@@ -14,6 +14,7 @@ use super::place::Trouble;
 use super::replay;
 use super::reporting::reporting;
 use super::terms::terms;
+use super::values::split_names;
 use fathom_spec::{Think, Verb};
 
 /// What a job means.
@@ -90,22 +91,6 @@ fn files(reader: &OptionReader) -> Result<Files, Trouble> {
         create_on_open: reader.switch(OptionId::CreateOnOpen),
         below: reader.some_text(OptionId::Opendir),
     })
-}
-
-/// Names with `:` between them; `\:` is a colon in a name.
-pub fn split_names(text: &str) -> Vec<String> {
-    let mut names = vec![String::new()];
-    let mut letters = text.chars().peekable();
-    while let Some(letter) = letters.next() {
-        let name = names.last_mut().expect("there is always a last name");
-        match letter {
-            '\\' if letters.peek() == Some(&':') => name.extend(letters.next()),
-            ':' => names.push(String::new()),
-            letter => name.push(letter),
-        }
-    }
-    names.retain(|name| !name.is_empty());
-    names
 }
 
 fn area(reader: &OptionReader) -> Result<Area, Trouble> {

@@ -14,7 +14,9 @@
 //! | `dedupe` | from which blocks those are drawn that repeat |
 //! | `finer` | what a job says of single I/Os and of what is checked |
 //! | [`territory`], [`streams`], [`plan`](mod@plan) | where it works, what it does, and the plan of all jobs |
-//! | [`replay`] | recordings that are done again, and their writing |
+//! | [`planned`] | what planning gives |
+//! | `random` | numbers drawn from a seed |
+//! | [`recording`], [`replay`] | recordings that are done again, the reading of them, and their writing |
 //! | [`reported`](mod@reported) | what a report must know of each clone |
 //! | [`state`] | how far a job got that writes what can be verified |
 //! | [`steady`] | whether a job is steady |
@@ -43,7 +45,10 @@ pub mod options;
 pub mod pattern;
 pub mod place;
 pub mod plan;
+pub mod planned;
 pub mod profile;
+mod random;
+pub mod recording;
 pub mod replay;
 pub mod report;
 pub mod reported;
@@ -63,7 +68,8 @@ pub use job::Job;
 pub use jobfile::{Section, Setting, Surroundings};
 pub use meaning::meant;
 pub use place::{Place, Source, Trouble};
-pub use plan::{Member, Planned, plan};
+pub use plan::plan;
+pub use planned::{Member, Planned};
 pub use replay::recall;
 pub use reported::reported;
 pub use territory::{Facts, FileFacts, FileNeed};

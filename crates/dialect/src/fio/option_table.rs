@@ -1,9 +1,101 @@
 //! The table of every option of fio 3.33, in the order of its `--cmdhelp=all`; the words are our own. Knows nothing of
 //! how values are read: see [`values`](super::values).
 
-use super::numbers::TimeUnit::{Micros, Millis, Seconds};
-use super::options::Kind::{Begins, Bool, Flag, Floats, Integer, Integers, One, Ranges, Size, Text, Time};
-use super::options::{FioOption, State};
+use super::numbers::TimeUnit::{self, Micros, Millis, Seconds};
+use Kind::{Begins, Bool, Flag, Floats, Integer, Integers, One, Ranges, Size, Text, Time};
+
+/// What an option takes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Kind {
+    /// Anything.
+    Text,
+    /// A whole number within limits.
+    Integer(i64, i64),
+    /// Up to three, for reads, writes and trims.
+    Integers(i64, i64),
+    /// Bytes or percent.
+    Size,
+    /// A time, or a range of two.
+    Time(TimeUnit),
+    /// 0 or 1.
+    Bool,
+    /// Nothing, 0 or 1.
+    Flag,
+    /// Up to three ranges.
+    Ranges,
+    /// Floating point numbers.
+    Floats(f64, f64),
+    /// Exactly one of these.
+    One(&'static [&'static str]),
+    /// One of these, then whatever it takes behind a colon.
+    Begins(&'static [&'static str]),
+}
+
+/// What becomes of an option.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// It does what fio's does.
+    Works,
+    /// It is accepted and changes nothing, for a reason.
+    Idle,
+    /// It is refused, for a reason.
+    Refused,
+}
+
+/// One option.
+#[derive(Clone, Copy, Debug)]
+pub struct FioOption {
+    /// Its constant.
+    pub id: OptionId,
+    /// Its name.
+    pub name: &'static str,
+    /// Its other name.
+    pub alias: Option<&'static str>,
+    /// How deep it stands in the listing.
+    pub depth: usize,
+    /// What it takes.
+    pub kind: Kind,
+    /// What it is when it is not said; empty: nothing.
+    pub default: &'static str,
+    /// What becomes of it.
+    pub state: State,
+    /// What it says.
+    pub about: &'static str,
+    /// Its limits, or why it is refused or without effect.
+    pub why: &'static str,
+    /// The engines whose option it is; none: everybody's.
+    pub engines: &'static [&'static str],
+}
+
+impl FioOption {
+    /// May it be said without a value? Logs have the job's name then.
+    pub fn may_be_bare(&self) -> bool {
+        let log = self.name.starts_with("write_") && self.name.ends_with("_log");
+        log || matches!(self.kind, Kind::Flag)
+    }
+
+    /// Is it everybody's, or one of this engine's?
+    pub fn belongs_to(&self, engine: &str) -> bool {
+        self.engines.is_empty() || self.engines.contains(&engine)
+    }
+
+    /// Its name, and its other one.
+    pub(super) fn names(&self) -> impl Iterator<Item = &'static str> {
+        std::iter::once(self.name).chain(self.alias)
+    }
+}
+
+impl OptionId {
+    /// Its row of the table.
+    pub fn option(self) -> &'static FioOption {
+        &OPTIONS[self as usize]
+    }
+
+    /// fio's name for it.
+    pub fn name(self) -> &'static str {
+        self.option().name
+    }
+}
 
 /// A limit that is none.
 const MOST: i64 = i64::MAX;

@@ -1,7 +1,7 @@
 //! Is a job steady? A rolling window of seconds, judged by fio's criteria. Knows nothing of clocks or runs.
 
+use super::job::Steady;
 use super::report::SteadyState;
-use super::terms::Steady;
 use std::collections::VecDeque;
 
 /// Seconds that were seen of a job or of a group.

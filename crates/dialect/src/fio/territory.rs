@@ -3,7 +3,7 @@
 use super::job::Job;
 use super::numbers::Amount;
 use super::place::Trouble;
-use super::streams::mixed;
+use super::random::mixed;
 use fathom_spec::Bytes;
 
 /// What is known of a file or device before anything is done to it.

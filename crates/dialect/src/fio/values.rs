@@ -61,7 +61,7 @@ pub fn default_of(id: OptionId) -> Option<&'static Value> {
 }
 
 /// Is this what the option is when nothing is said? Such a value of a refused option does no harm.
-pub fn is_default(id: OptionId, value: &Value) -> bool {
+fn is_default(id: OptionId, value: &Value) -> bool {
     let option = id.option();
     let nothing = match value {
         Value::Switch(on) => !on && option.default.is_empty(),
@@ -170,6 +170,22 @@ fn example(option: &FioOption) -> &'static str {
         (Kind::Floats(..), _) => "0.5",
         _ => "TEXT",
     }
+}
+
+/// Names with `:` between them; `\:` is a colon in a name.
+pub fn split_names(text: &str) -> Vec<String> {
+    let mut names = vec![String::new()];
+    let mut letters = text.chars().peekable();
+    while let Some(letter) = letters.next() {
+        let name = names.last_mut().expect("there is always a last name");
+        match letter {
+            '\\' if letters.peek() == Some(&':') => name.extend(letters.next()),
+            ':' => names.push(String::new()),
+            letter => name.push(letter),
+        }
+    }
+    names.retain(|name| !name.is_empty());
+    names
 }
 
 /// Refuses an option that is known and cannot be honoured, unless its value asks for nothing.
