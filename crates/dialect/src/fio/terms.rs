@@ -8,8 +8,8 @@ use super::options::OptionId;
 use super::place::Trouble;
 use fathom_spec::{Bytes, Failures, Standing};
 
-/// EIO and EILSEQ: what `continue_on_error` goes on after.
-const NOT_FATAL: [i32; 2] = [5, 84];
+/// What `continue_on_error` goes on after.
+const NOT_FATAL: [i32; 2] = [libc::EIO, libc::EILSEQ];
 
 /// Reads the terms of a job.
 pub(crate) fn terms(reader: &OptionReader) -> Result<Terms, Trouble> {
@@ -72,53 +72,18 @@ fn error_number(word: &str, reader: &OptionReader) -> Result<i32, Trouble> {
     })
 }
 
+/// Names of errors with the system's numbers for them.
+macro_rules! errors {
+    ($($name:ident)*) => { &[$((libc::$name, stringify!($name)),)*] };
+}
+
 /// Linux's error numbers, those that storage can answer.
-const ERRORS: &[(i32, &str)] = &[
-    (1, "EPERM"),
-    (2, "ENOENT"),
-    (3, "ESRCH"),
-    (4, "EINTR"),
-    (5, "EIO"),
-    (6, "ENXIO"),
-    (7, "E2BIG"),
-    (8, "ENOEXEC"),
-    (9, "EBADF"),
-    (10, "ECHILD"),
-    (11, "EAGAIN"),
-    (12, "ENOMEM"),
-    (13, "EACCES"),
-    (14, "EFAULT"),
-    (15, "ENOTBLK"),
-    (16, "EBUSY"),
-    (17, "EEXIST"),
-    (18, "EXDEV"),
-    (19, "ENODEV"),
-    (20, "ENOTDIR"),
-    (21, "EISDIR"),
-    (22, "EINVAL"),
-    (23, "ENFILE"),
-    (24, "EMFILE"),
-    (25, "ENOTTY"),
-    (26, "ETXTBSY"),
-    (27, "EFBIG"),
-    (28, "ENOSPC"),
-    (29, "ESPIPE"),
-    (30, "EROFS"),
-    (31, "EMLINK"),
-    (32, "EPIPE"),
-    (33, "EDOM"),
-    (34, "ERANGE"),
-    (61, "ENODATA"),
-    (62, "ETIME"),
-    (75, "EOVERFLOW"),
-    (84, "EILSEQ"),
-    (95, "EOPNOTSUPP"),
-    (110, "ETIMEDOUT"),
-    (121, "EREMOTEIO"),
-    (122, "EDQUOT"),
-    (123, "ENOMEDIUM"),
-    (125, "ECANCELED"),
-];
+const ERRORS: &[(i32, &str)] = errors! {
+    EPERM ENOENT ESRCH EINTR EIO ENXIO E2BIG ENOEXEC EBADF ECHILD EAGAIN ENOMEM EACCES EFAULT ENOTBLK
+    EBUSY EEXIST EXDEV ENODEV ENOTDIR EISDIR EINVAL ENFILE EMFILE ENOTTY ETXTBSY EFBIG ENOSPC ESPIPE
+    EROFS EMLINK EPIPE EDOM ERANGE ENODATA ETIME EOVERFLOW EILSEQ EOPNOTSUPP ETIMEDOUT EREMOTEIO EDQUOT
+    ENOMEDIUM ECANCELED
+};
 
 fn standing(reader: &OptionReader) -> Result<Standing, Trouble> {
     let narrow = |id: OptionId| reader.said_count(id).map(|number| number as u8);
