@@ -20,6 +20,7 @@ fn run_of(streams: u32) -> Run {
         plan.add_stream(stream);
     }
     let mut run = Run {
+        phase: None,
         name: String::new(),
         purpose: Purpose::Load,
         load: Load::default(),
