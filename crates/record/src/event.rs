@@ -1,22 +1,8 @@
-//! What happened besides I/O, and raw samples of counters that are not ours.
+//! What happened besides I/O.
 
 use fathom_spec::{Bytes, StreamId, Verb};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-
-/// A raw counter of somebody else (diskstats, /proc/stat, cgroup, pg_stat_*), kept as it was read. A rate is
-/// computed later, from two.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Sample {
-    /// When, ns since the run's start.
-    pub at_ns: u64,
-    /// Whose: `disk vda`, `cpu`, `self`.
-    pub of: String,
-    /// Which: `reads`, `read_sectors`, `steal`.
-    pub name: String,
-    /// The counter.
-    pub value: u64,
-}
 
 /// Something that happened, with the moment at which it was seen.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -5,7 +5,8 @@
 //! | [`histogram`] | latencies in bins, 128 an octave |
 //! | [`latency`] | exact moments beside a histogram |
 //! | [`interval`] | counts by slot and latencies by interval; `merge` is the only combinator |
-//! | [`event`] | what happened besides I/O, and raw samples of other people's counters |
+//! | [`event`] | what happened besides I/O |
+//! | [`sample`] | raw samples of other people's counters, each with a typed key |
 //! | [`control`] | the traits between whoever runs a plan and whoever watches it |
 //! | [`run`] | one plan's execution, as stored |
 //! | [`load`] | how much work was asked for at a time |
@@ -25,6 +26,7 @@ pub mod load;
 pub mod phase;
 pub mod result;
 pub mod run;
+pub mod sample;
 pub mod surface;
 
 pub use control::*;
@@ -38,4 +40,5 @@ pub use load::*;
 pub use phase::*;
 pub use result::*;
 pub use run::*;
+pub use sample::*;
 pub use surface::*;
