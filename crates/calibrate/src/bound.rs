@@ -47,7 +47,6 @@ pub struct Surroundings {
 /// The points of a search, as far as a bound needs them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tried {
-    /// The load.
     pub load: u32,
     /// Operations per second there.
     pub rate: f64,

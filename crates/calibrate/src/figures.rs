@@ -36,7 +36,6 @@ pub struct Frame {
 /// What was made of the runs.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Summary {
-    /// The figures.
     pub figures: BTreeMap<FigureName, Figure>,
     /// Throughput and latency over load.
     pub curves: Vec<Curve>,

@@ -58,7 +58,6 @@ pub struct Evidence {
     pub not_converged: Vec<RunDoubt>,
     /// What the precision was, relative half width.
     pub precision: f64,
-    /// The working set.
     pub working_set: Bytes,
     /// RAM of this host.
     pub memory: Option<Bytes>,
@@ -89,11 +88,9 @@ pub struct Evidence {
 /// What speaks against one run, as a number whose unit its list names.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunDoubt {
-    /// The run's name.
     pub run: String,
     /// Its phase, where it has one.
     pub phase: Option<Phase>,
-    /// How much.
     pub amount: f64,
 }
 

@@ -38,9 +38,7 @@ pub struct Change {
     pub bytes_written: Option<u64>,
     /// Bytes of log (WAL, redo).
     pub log_bytes: Option<u64>,
-    /// Writes of log.
     pub log_writes: Option<u64>,
-    /// Syncs of log.
     pub log_syncs: Option<u64>,
     /// Time in which sessions waited for reads of data, ns; only where the server times them (`track_io_timing`).
     pub read_wait_ns: Option<u64>,

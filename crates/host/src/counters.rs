@@ -32,7 +32,6 @@ const NAMES: [&str; 17] = [
 /// Older kernels keep no discards (before 4.18) and no flushes (before 5.5): those are `None`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DiskCounters {
-    /// Which disk
     pub device: DeviceNumber,
     /// The values of `NAMES`' names
     pub values: [Option<u64>; 17],
@@ -40,7 +39,6 @@ pub struct DiskCounters {
 
 /// What changed between two samples; `None` where a counter went backwards or does not exist.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[allow(missing_docs)] // The names say it all, and are the kernel's.
 pub struct DiskDifference {
     pub reads: Option<u64>,
     pub bytes_read: Option<u64>,
@@ -135,7 +133,6 @@ pub struct CpuTicks {
     pub user: u64,
     /// Kernel, interrupts included
     pub system: u64,
-    /// Idle
     pub idle: u64,
     /// Idle while an I/O of this processor was in flight
     pub iowait: u64,
@@ -195,7 +192,6 @@ pub fn own_usage() -> io::Result<OwnUsage> {
 /// Bytes that a process made the disks read and write.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ProcessIo {
-    /// Process
     pub pid: u32,
     /// Its short name
     pub command: String,

@@ -19,7 +19,6 @@ pub struct Sample {
     /// Which: `reads`, `read_sectors`, `steal`.
     #[schemars(with = "String")]
     pub name: Counter,
-    /// The counter.
     pub value: u64,
 }
 
@@ -43,7 +42,6 @@ pub enum SampleOf {
     Processes,
     /// A worker of a stream: `worker 0.1`.
     Worker {
-        /// Its stream.
         stream: StreamId,
         /// Its number in it.
         worker: u32,
