@@ -68,6 +68,11 @@ impl DiskCounters {
         NAMES.iter().zip(self.values).filter_map(|(name, value)| Some((*name, value?))).collect()
     }
 
+    /// A counter by its name.
+    pub fn value(&self, name: &str) -> Option<u64> {
+        NAMES.iter().position(|known| *known == name).and_then(|at| self.values[at])
+    }
+
     /// What happened since an earlier sample of the same disk.
     pub fn since(&self, earlier: &DiskCounters) -> DiskDifference {
         let change = |at: usize| self.values[at]?.checked_sub(earlier.values[at]?);
@@ -233,7 +238,7 @@ mod tests {
         earlier.values[3] = Some(30);
         earlier.values[4] = Some(41);
         let change = later.since(&earlier);
-        assert_eq!(later.values[15], Some(6));
+        assert_eq!(later.value("flushes"), Some(6));
         assert_eq!(change.reads, Some(10));
         assert_eq!(change.read_await_ms(), Some(2.0));
         assert_eq!(change.writes, None, "went backwards");
@@ -244,8 +249,8 @@ mod tests {
     #[test]
     fn an_old_kernel_keeps_eleven_counters() {
         let old = disk("1 2 3 4 5 6 7 8 9 10 11");
-        assert_eq!(old.values[10], Some(11));
-        assert_eq!(old.values[11], None);
+        assert_eq!(old.value("weighted_ms"), Some(11));
+        assert_eq!(old.value("discards"), None);
     }
 
     #[test]
