@@ -5,7 +5,7 @@ use crate::bound::{Surroundings, Tried, bound, grown};
 use crate::observe::{CONFIDENCE, Observed};
 use crate::precision::Precision;
 use fathom_record::{
-    Bound, Curve, CurvePoint, Figure, FigureName, Note, Phase, Purpose, Run, Unit, VerdictState,
+    Bound, Curve, CurvePoint, Figure, FigureName, Note, Phase, Purpose, Run, SampleOf, Unit, VerdictState,
 };
 use fathom_spec::{LatencyLimit, MIB};
 use fathom_stats::{Measured, Point, compare, power_knee};
@@ -36,7 +36,6 @@ pub struct Frame {
 /// What was made of the runs.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Summary {
-    /// The figures.
     pub figures: BTreeMap<FigureName, Figure>,
     /// Throughput and latency over load.
     pub curves: Vec<Curve>,
@@ -276,7 +275,7 @@ impl Maker<'_> {
         }
         let per_commit = self.best(Phase::CommitFdatasync).and_then(|read| {
             let commits: u64 = read.run.workers.iter().flat_map(|w| &w.counts).map(|c| c.1.operations).sum();
-            let writes = grown(read.run, "disk ", "writes")?;
+            let writes = grown(read.run, SampleOf::is_disk, "writes")?;
             (commits > 0).then(|| ratio(writes as f64 / commits as f64, read))
         });
         if let Some(figure) = per_commit {

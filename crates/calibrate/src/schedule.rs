@@ -25,7 +25,6 @@ pub struct Question {
     pub time: Nanos,
     /// How precise the headline points shall be.
     pub precision: Precision,
-    /// Only read?
     pub read_only: bool,
     /// Also search on a mix of small reads and writes?
     pub mixed: bool,
@@ -58,13 +57,10 @@ impl Question {
 /// One run to be made.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Job {
-    /// Of which phase.
     pub phase: Phase,
-    /// The run's name.
     pub name: String,
     /// What it is worth.
     pub purpose: Purpose,
-    /// The load.
     pub load: Load,
     /// What to do.
     pub plan: Plan,

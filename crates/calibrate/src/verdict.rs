@@ -5,7 +5,7 @@ use crate::bound::{grown, stolen};
 use crate::figures::cached_share;
 use crate::observe::Observed;
 use crate::precision::Precision;
-use fathom_record::{Check, CheckOutcome, Event, EventKind, Phase, Purpose, Run, Verdict, judge};
+use fathom_record::{Check, CheckOutcome, Event, EventKind, Phase, Purpose, Run, SampleOf, Verdict, judge};
 use fathom_spec::{Bytes, Verb};
 use fathom_stats::Steadiness;
 use serde::{Deserialize, Serialize};
@@ -58,7 +58,6 @@ pub struct Evidence {
     pub not_converged: Vec<RunDoubt>,
     /// What the precision was, relative half width.
     pub precision: f64,
-    /// The working set.
     pub working_set: Bytes,
     /// RAM of this host.
     pub memory: Option<Bytes>,
@@ -89,11 +88,9 @@ pub struct Evidence {
 /// What speaks against one run, as a number whose unit its list names.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunDoubt {
-    /// The run's name.
     pub run: String,
     /// Its phase, where it has one.
     pub phase: Option<Phase>,
-    /// How much.
     pub amount: f64,
 }
 
@@ -421,7 +418,7 @@ fn bytes(run: &Run, of: impl Fn(Verb) -> bool) -> u64 {
 }
 
 fn sectors(run: &Run, name: &str) -> Option<u64> {
-    grown(run, "disk ", name).map(|sectors| sectors * 512)
+    grown(run, SampleOf::is_disk, name).map(|sectors| sectors * 512)
 }
 
 /// Sums what is known; one unknown makes the sum unknown.
@@ -437,7 +434,7 @@ fn larger(a: Option<f64>, b: Option<f64>) -> Option<f64> {
 /// itself took note of. Small I/Os are counted, for each costs the disk the same; of large ones the bytes are.
 fn foreign(run: &Run, phase: Phase, our_bytes: u64) -> Option<f64> {
     let names = if phase.is_large() { ["sectors_read", "sectors_written"] } else { ["reads", "writes"] };
-    let [read, written] = names.map(|name| grown(run, "disk ", name));
+    let [read, written] = names.map(|name| grown(run, SampleOf::is_disk, name));
     let operations: u64 = run.workers.iter().flat_map(|w| &w.counts).map(|c| c.1.operations).sum();
     let ours = if phase.is_large() { our_bytes / 512 } else { operations };
     let noted = |event: &Event| match event.what {

@@ -24,7 +24,6 @@ use std::time::Duration;
 /// its verb and the operation is tried again; a lost connection ends the session, and the run is kept.
 #[derive(Clone, Debug)]
 pub struct Database {
-    /// Where it is.
     pub url: Url,
     /// What it says of itself.
     pub facts: Facts,

@@ -32,7 +32,6 @@ const NAMES: [&str; 17] = [
 /// Older kernels keep no discards (before 4.18) and no flushes (before 5.5): those are `None`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DiskCounters {
-    /// Which disk
     pub device: DeviceNumber,
     /// The values of `NAMES`' names
     pub values: [Option<u64>; 17],
@@ -40,7 +39,6 @@ pub struct DiskCounters {
 
 /// What changed between two samples; `None` where a counter went backwards or does not exist.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[allow(missing_docs)] // The names say it all, and are the kernel's.
 pub struct DiskDifference {
     pub reads: Option<u64>,
     pub bytes_read: Option<u64>,
@@ -68,6 +66,11 @@ impl DiskCounters {
     /// The counters with their names, as samples are stored.
     pub fn pairs(&self) -> Vec<(&'static str, u64)> {
         NAMES.iter().zip(self.values).filter_map(|(name, value)| Some((*name, value?))).collect()
+    }
+
+    /// A counter by its name.
+    pub fn value(&self, name: &str) -> Option<u64> {
+        NAMES.iter().position(|known| *known == name).and_then(|at| self.values[at])
     }
 
     /// What happened since an earlier sample of the same disk.
@@ -135,7 +138,6 @@ pub struct CpuTicks {
     pub user: u64,
     /// Kernel, interrupts included
     pub system: u64,
-    /// Idle
     pub idle: u64,
     /// Idle while an I/O of this processor was in flight
     pub iowait: u64,
@@ -195,7 +197,6 @@ pub fn own_usage() -> io::Result<OwnUsage> {
 /// Bytes that a process made the disks read and write.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ProcessIo {
-    /// Process
     pub pid: u32,
     /// Its short name
     pub command: String,
@@ -237,7 +238,7 @@ mod tests {
         earlier.values[3] = Some(30);
         earlier.values[4] = Some(41);
         let change = later.since(&earlier);
-        assert_eq!(later.values[15], Some(6));
+        assert_eq!(later.value("flushes"), Some(6));
         assert_eq!(change.reads, Some(10));
         assert_eq!(change.read_await_ms(), Some(2.0));
         assert_eq!(change.writes, None, "went backwards");
@@ -248,8 +249,8 @@ mod tests {
     #[test]
     fn an_old_kernel_keeps_eleven_counters() {
         let old = disk("1 2 3 4 5 6 7 8 9 10 11");
-        assert_eq!(old.values[10], Some(11));
-        assert_eq!(old.values[11], None);
+        assert_eq!(old.value("weighted_ms"), Some(11));
+        assert_eq!(old.value("discards"), None);
     }
 
     #[test]

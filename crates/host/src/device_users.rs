@@ -23,7 +23,6 @@ use crate::use_kind::UseKind;
 /// One reason not to write.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DeviceUse {
-    /// What kind of use
     pub kind: UseKind,
     /// What exactly: `/dev/sda1 is mounted at /home`
     pub detail: String,

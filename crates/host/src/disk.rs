@@ -22,13 +22,9 @@ pub struct Disk {
     pub other_paths: Vec<DeviceNumber>,
     /// Paths that the kernel hides below this name (NVMe's own multipath), or this name's and `other_paths` together.
     pub path_count: u32,
-    /// Size
     pub size_bytes: Option<u64>,
-    /// Model
     pub model: Option<String>,
-    /// Vendor
     pub vendor: Option<String>,
-    /// Serial number
     pub serial: Option<String>,
     /// World wide name, the same by every path
     pub wwid: Option<String>,

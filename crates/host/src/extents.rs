@@ -37,7 +37,6 @@ pub struct Extent {
     pub logical: u64,
     /// Where on the file system's device; btrfs gives its own address space
     pub physical: u64,
-    /// Length
     pub length_bytes: u64,
     /// `FIEMAP_EXTENT_*`
     pub flags: u32,
@@ -66,7 +65,6 @@ pub struct WrittenState {
     pub encoded_bytes: u64,
     /// Of the written: shared with other files
     pub shared_bytes: u64,
-    /// How many extents
     pub extents: u64,
 }
 

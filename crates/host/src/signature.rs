@@ -83,9 +83,7 @@ const SAMPLE_BYTES: u64 = 4096;
 pub struct Found {
     /// What kind of use it means
     pub kind: UseKind,
-    /// Its name
     pub name: String,
-    /// Where
     pub offset: u64,
 }
 

@@ -21,13 +21,9 @@ use crate::transport::Transport;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum TargetKind {
-    /// A directory
     Directory,
-    /// A regular file
     RegularFile,
-    /// A block device
     BlockDevice,
-    /// A character device
     CharacterDevice,
     /// A socket, a pipe
     Other,
@@ -53,7 +49,6 @@ pub struct Layer {
 pub struct Storage {
     /// The path without links.
     pub path: PathBuf,
-    /// What it is.
     pub kind: TargetKind,
     /// Length of the file or size of the device.
     pub size_bytes: Option<u64>,

@@ -11,15 +11,12 @@ pub enum Transport {
     Nvme,
     /// NVMe over TCP, RDMA or Fibre Channel
     NvmeFabrics,
-    /// SATA or IDE
     Sata,
     /// Serial attached SCSI
     Sas,
-    /// Fibre Channel
     FibreChannel,
     /// SCSI over TCP
     Iscsi,
-    /// USB
     Usb,
     /// SCSI of another kind, or behind a RAID controller
     Scsi,
@@ -39,6 +36,5 @@ pub enum Transport {
     Loop,
     /// nbd or rbd
     Network,
-    /// None of these
     Other,
 }

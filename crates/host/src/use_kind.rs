@@ -11,7 +11,6 @@ pub enum UseKind {
     Mounted,
     /// Active swap
     Swap,
-    /// A partition table or partitions
     PartitionTable,
     /// Another process or the kernel has it open
     HeldOpen,
@@ -21,7 +20,6 @@ pub enum UseKind {
     Holder,
     /// The signature of a file system
     FileSystem,
-    /// An LVM physical volume
     LvmPhysicalVolume,
     /// A member of a software RAID
     MdMember,

@@ -5,7 +5,8 @@
 //! | [`histogram`] | latencies in bins, 128 an octave |
 //! | [`latency`] | exact moments beside a histogram |
 //! | [`interval`] | counts by slot and latencies by interval; `merge` is the only combinator |
-//! | [`event`] | what happened besides I/O, and raw samples of other people's counters |
+//! | [`event`] | what happened besides I/O |
+//! | [`sample`] | raw samples of other people's counters, each with a typed key |
 //! | [`control`] | whoever watches a run and steers it |
 //! | [`request`] | the seam: what an execution needs and what comes of it |
 //! | [`execute_error`] | why a plan could not be run |
@@ -31,6 +32,7 @@ pub mod phase;
 pub mod request;
 pub mod result;
 pub mod run;
+pub mod sample;
 pub mod surface;
 
 pub use control::*;
@@ -47,4 +49,5 @@ pub use phase::*;
 pub use request::*;
 pub use result::*;
 pub use run::*;
+pub use sample::*;
 pub use surface::*;

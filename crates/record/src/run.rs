@@ -77,7 +77,6 @@ pub enum Purpose {
 /// All that one worker did.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WorkerTotals {
-    /// Its stream.
     pub stream: StreamId,
     /// Its number in it.
     pub worker: u32,

@@ -13,9 +13,7 @@ const HEIGHT: f64 = 300.0;
 /// One measured point.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mark {
-    /// The load.
     pub load: f64,
-    /// The value.
     pub value: f64,
     /// Half the width of its confidence interval.
     pub half_width: Option<f64>,
@@ -48,7 +46,6 @@ pub struct LineChart {
     pub label: fn(f64) -> String,
     /// Value axis in equal ratios, not from zero.
     pub logarithmic: bool,
-    /// What is drawn.
     pub series: Vec<Series>,
     /// A level that must not be passed, with its name.
     pub limit: Option<(f64, String)>,
@@ -310,9 +307,7 @@ fn dot(number: usize, mark: &Mark, x: f64, y: f64) -> Markup {
 /// One bar.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bar {
-    /// What it shows.
     pub name: String,
-    /// The value.
     pub value: f64,
     /// Half the width of its confidence interval.
     pub half_width: Option<f64>,

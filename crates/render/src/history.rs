@@ -13,7 +13,6 @@ pub struct HistoryLine {
     pub number: i64,
     /// Its name that no other has.
     pub id: String,
-    /// What made it.
     pub tool: String,
     /// The user's own name for it.
     pub label: Option<String>,
@@ -62,7 +61,6 @@ pub enum StatusState {
     InProgress,
     /// There are results of one.
     Ready,
-    /// There is none.
     NotAvailable,
 }
 

@@ -16,7 +16,6 @@ const RIGHT: f64 = WIDTH - 14.0;
 struct Rates {
     /// s since the start of the record.
     start_s: f64,
-    /// s
     step_s: f64,
     /// Operations a second, 2^20 bytes a second.
     steps: Vec<(f64, f64)>,

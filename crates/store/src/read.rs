@@ -9,7 +9,6 @@ use rusqlite::{Row, params_from_iter};
 /// A figure and its error, both in the unit of the field that holds it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
-    /// The estimate.
     pub value: f64,
     /// Half the width of its confidence interval; `None` when it could not be told.
     pub half_width: Option<f64>,
@@ -58,11 +57,8 @@ pub struct Stored {
 /// Which runs to list. The default is all of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filter {
-    /// Only of this tool.
     pub tool: Option<String>,
-    /// Only with this label.
     pub label: Option<String>,
-    /// Only in this state.
     pub state: Option<State>,
     /// At most so many, the newest.
     pub limit: Option<usize>,
@@ -92,7 +88,6 @@ impl std::fmt::Display for Calibrating {
 /// The answer of `fathom status`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Status {
-    /// In a word.
     pub state: Calibrating,
     /// The calibrations that run now, newest first.
     pub running: Vec<Listing>,

@@ -59,7 +59,6 @@ pub(crate) enum Measured {
 /// The process that measures. A number of a process alone comes again; with its start and the boot it does not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Owner {
-    /// Its process number.
     pub pid: u32,
     /// When it started, as field 22 of `/proc/PID/stat` has it: clock ticks since the boot.
     pub start: u64,

@@ -1,5 +1,7 @@
 //! Functions and types of a source: where they begin, what they take, and what is said of them. Knows no types.
 
+use std::ops::Range;
+
 use crate::source::is_word;
 
 /// A function of a code layer.
@@ -83,6 +85,68 @@ pub fn tuple_parameters(parameters: &str) -> usize {
     count
 }
 
+/// A function or type that is public.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PublicItem {
+    /// `fn`, `struct`, `enum`, `trait` or `type`.
+    pub kind: String,
+    /// Its name.
+    pub name: String,
+    /// Its line, from 1.
+    pub line: usize,
+    /// The lines, from 1, between the code before it and itself: those of its attributes and its documentation.
+    before: Range<usize>,
+}
+
+impl PublicItem {
+    /// Does a documentation comment stand right above it, in this layer of comments?
+    pub fn is_documented(&self, comments: &str) -> bool {
+        let lines = comments.lines().skip(self.before.start - 1).take(self.before.len());
+        lines.map(str::trim_start).any(|line| line.starts_with("///"))
+    }
+}
+
+/// The public functions and types of a code layer, in their order.
+pub fn public_items(code: &str) -> Vec<PublicItem> {
+    const KINDS: [&str; 5] = ["fn", "struct", "enum", "trait", "type"];
+    const BEFORE_KIND: [&str; 3] = ["const", "unsafe", "async"];
+    let lines: Vec<&str> = code.lines().collect();
+    let mut items = Vec::new();
+    for (at, line) in lines.iter().enumerate() {
+        let Some(rest) = line.trim_start().strip_prefix("pub ") else { continue };
+        let mut words = rest.split_whitespace().skip_while(|word| BEFORE_KIND.contains(word));
+        let (Some(kind), Some(name)) = (words.next(), words.next()) else { continue };
+        if !KINDS.contains(&kind) {
+            continue;
+        }
+        let name = name.chars().take_while(|&c| is_word(c)).collect();
+        let before = first_line_before(&lines, at) + 1..at + 1;
+        items.push(PublicItem { kind: kind.to_owned(), name, line: at + 1, before });
+    }
+    items
+}
+
+/// The line, from 0, after the code that ends before the item on line `at`; attributes, of one line or more, are the item's.
+fn first_line_before(lines: &[&str], at: usize) -> usize {
+    let mut first = at;
+    while first > 0 {
+        let above = lines[first - 1].trim();
+        let attribute = above
+            .ends_with(']')
+            .then(|| lines[..first].iter().rposition(|line| line.trim_start().starts_with("#[")));
+        match attribute.flatten() {
+            Some(start)
+                if lines[start..first].iter().skip(1).all(|line| !line.trim_start().starts_with("pub ")) =>
+            {
+                first = start
+            }
+            _ if above.is_empty() => first -= 1,
+            _ => break,
+        }
+    }
+    first
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -103,5 +167,16 @@ mod tests {
             tuple_parameters("pair: (u8, u8), Pair(a, b): Pair, f: impl Fn((u8, u8), (u8,)) -> u8"),
             0
         );
+    }
+
+    #[test]
+    fn documentation_stands_above_attributes_or_below_them() {
+        let code = "/// Said.\n#[derive(\n    Clone,\n)]\npub struct A {\n    /// A field.\n    pub b: u8,\n}\n\n#[must_use]\npub const fn c() {}\npub(crate) fn d() {}\nfn e() {}\n";
+        let crate::source::Layers { code, comments } = crate::source::layers(code);
+        let said: Vec<(String, usize, bool)> = public_items(&code)
+            .into_iter()
+            .map(|i| (i.name.clone(), i.line, i.is_documented(&comments)))
+            .collect();
+        assert_eq!(said, [("A".to_owned(), 5, true), ("c".to_owned(), 11, false)]);
     }
 }

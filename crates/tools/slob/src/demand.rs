@@ -4,7 +4,7 @@
 use super::counter_deltas::Counted;
 use super::run_context::RunContext;
 use super::sysstat::TICKS;
-use fathom_record::Run;
+use fathom_record::{Run, SampleOf};
 use fathom_spec::{Bytes, KIB, MIB, Nanos};
 use std::io::{self, Write};
 
@@ -81,12 +81,13 @@ impl Demand {
             .disks
             .iter()
             .filter_map(|disk| {
-                super::counter_deltas::growth(&run.samples, &format!("disk {disk}"), "weighted_ms", ALL)
+                super::counter_deltas::growth(&run.samples, &SampleOf::Disk(disk.clone()), "weighted_ms", ALL)
             })
             .map(|(ms, _)| ms)
             .sum();
         let ticks = |name: &str| {
-            super::counter_deltas::growth(&run.samples, "cpu all", name, ALL).map(|(n, _)| n as f64)
+            super::counter_deltas::growth(&run.samples, &SampleOf::CpuTicks(None), name, ALL)
+                .map(|(n, _)| n as f64)
         };
         let all: f64 = TICKS[..8].iter().filter_map(|name| ticks(name)).sum();
         let still = ticks("idle").unwrap_or(0.0) + ticks("iowait").unwrap_or(0.0);

@@ -8,7 +8,9 @@ use super::at_priority::{self, AtPriority};
 use super::buckets::Classes;
 use super::job::{ReportJob, Unified, UntoldSyncs};
 use super::latency::less;
-use fathom_record::{CELLS, Counts, EventKind, Interval, Latency, Run, StopReason, WorkerTotals};
+use fathom_record::{
+    CELLS, Counter, Counts, EventKind, Interval, Latency, Run, SampleOf, StopReason, WorkerTotals,
+};
 use fathom_spec::{StreamId, Verb, Window};
 
 /// The directions in fio's order.
@@ -214,26 +216,17 @@ impl Tally {
             self.user_ns += user_ns;
             self.system_ns += system_ns;
             self.failed |= *ended == StopReason::Fault;
-            let of = format!("worker {}.{}", stream.0, worker.worker);
+            let of = SampleOf::Worker { stream, worker: worker.worker };
             for sample in run.samples.iter().filter(|sample| sample.of == of) {
-                match sample.name.as_str() {
-                    "context_switches" => self.switches += sample.value,
-                    "major_faults" => self.page_faults.0 += sample.value,
-                    "minor_faults" => self.page_faults.1 += sample.value,
-                    name => self.take_batches(name, sample.value),
+                match &sample.name {
+                    Counter::Submitted(class) => self.submitted[class.0] += sample.value,
+                    Counter::Completed(class) => self.completed[class.0] += sample.value,
+                    name if *name == "context_switches" => self.switches += sample.value,
+                    name if *name == "major_faults" => self.page_faults.0 += sample.value,
+                    name if *name == "minor_faults" => self.page_faults.1 += sample.value,
+                    Counter::Named(_) => {}
                 }
             }
-        }
-    }
-
-    /// Counters `submitted_4`, `completed_more`.
-    fn take_batches(&mut self, name: &str, count: u64) {
-        let Some((kind, class)) = name.split_once('_') else { return };
-        let class = ["0", "4", "8", "16", "32", "64", "more"].iter().position(|known| *known == class);
-        match (kind, class) {
-            ("submitted", Some(at)) => self.submitted[at] += count,
-            ("completed", Some(at)) => self.completed[at] += count,
-            _ => {}
         }
     }
 

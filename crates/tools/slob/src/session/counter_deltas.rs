@@ -8,7 +8,7 @@ use crate::verdict::Judged;
 use crate::{Counted, Device, RunContext};
 use fathom_calibrate::sessions::{done_between, growth, rate, rate_of_operations, share};
 use fathom_database::{Brand, Change, Counters};
-use fathom_record::{Figure, FigureName, Run, Unit};
+use fathom_record::{Figure, FigureName, Run, SampleOf, Unit};
 use fathom_spec::{Bytes, MIB, Nanos};
 use std::collections::BTreeMap;
 
@@ -16,9 +16,9 @@ use std::collections::BTreeMap;
 fn readings(run: &Run) -> Vec<(u64, Counters)> {
     let mut all: BTreeMap<u64, Counters> = BTreeMap::new();
     for sample in &run.samples {
-        if let Some(of) = sample.of.strip_prefix("database ") {
+        if let SampleOf::Database(of) = &sample.of {
             let reading = all.entry(sample.at_ns).or_default();
-            reading.raw.push((of.to_owned(), sample.name.clone(), sample.value));
+            reading.raw.push((of.clone(), sample.name.to_string(), sample.value));
         }
     }
     all.into_iter().collect()
@@ -63,7 +63,7 @@ pub fn counted(run: &Run, here: &DatabaseTarget) -> Counted {
     // Processes are looked at once a second too, at other moments.
     let near = (from_ns.saturating_sub(500_000_000), to_ns + 500_000_000);
     let of_processes = |name: &str| {
-        let (grew, seconds) = growth_between(&run.samples, "processes", name, near)?;
+        let (grew, seconds) = growth_between(&run.samples, &SampleOf::Processes, name, near)?;
         Some((grew as f64 * Nanos(to_ns - from_ns).seconds() / seconds) as u64)
     };
     let change = last.since(first);
@@ -119,11 +119,11 @@ pub fn figures(
         true => Some(rate_of_operations(counted.rate(count)?, operations, run.load, index)),
         false => per_second(value, Unit::PerSecond),
     };
-    let owners = |disks: &mut dyn Iterator<Item = &(String, fathom_host::DeviceNumber)>| -> Vec<String> {
-        disks.map(|(name, _)| format!("disk {name}")).collect()
+    let owners = |disks: &mut dyn Iterator<Item = &(String, fathom_host::DeviceNumber)>| -> Vec<SampleOf> {
+        disks.map(|(name, _)| SampleOf::Disk(name.clone())).collect()
     };
     let from_ns = window_begins(run);
-    let device = |owners: Vec<String>, name: &str| {
+    let device = |owners: Vec<SampleOf>, name: &str| {
         rate(&growth(&run.samples, &owners, name, from_ns), Unit::PerSecond, run.load, index)
     };
     let below_data = owners(&mut here.disks.iter());

@@ -2,7 +2,7 @@
 
 use crate::{RunContext, Statistics, Words, awr, pgio_files, sysstat};
 use anyhow::{Context as _, Result};
-use fathom_record::{ResultRecord, Run};
+use fathom_record::{ResultRecord, Run, SampleOf};
 use std::path::{Path, PathBuf};
 
 /// What is kept of the run beside its raw facts.
@@ -49,5 +49,5 @@ pub fn write(
 }
 
 fn has_machine(run: &Run) -> bool {
-    run.samples.iter().any(|sample| sample.of == "os")
+    run.samples.iter().any(|sample| sample.of == SampleOf::System)
 }
