@@ -65,8 +65,11 @@ pub enum EventKind {
     Mismatch {
         /// In which stream.
         stream: StreamId,
-        /// Where.
+        /// Where, in its target.
         offset: Bytes,
+        /// The target's path; nothing in records of before it was told.
+        #[serde(default)]
+        target: String,
         /// What was found.
         note: String,
     },
