@@ -2,8 +2,7 @@
 //! latency that the user tolerates. Takes facts as numbers; finds none itself.
 
 use crate::observe::Observed;
-use crate::phase::Phase;
-use fathom_record::{Bound, BoundBy, Run};
+use fathom_record::{Bound, BoundBy, Phase, Run, SampleOf};
 use fathom_spec::LatencyLimit;
 use serde::{Deserialize, Serialize};
 
@@ -48,7 +47,6 @@ pub struct Surroundings {
 /// The points of a search, as far as a bound needs them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tried {
-    /// The load.
     pub load: u32,
     /// Operations per second there.
     pub rate: f64,
@@ -151,16 +149,16 @@ fn by_cpu(run: &Run, around: &Surroundings) -> Option<String> {
         .then(|| format!("each worker computed for {:.0} % of its time", 100.0 * used / workers))
 }
 
-/// By how much a counter of this kind grew from the first to the last sample, summed over all owners with this prefix.
-/// `None` where there are not two samples, or one went backwards.
-pub fn grown(run: &Run, of: &str, name: &str) -> Option<u64> {
-    let mut owners: Vec<&str> = Vec::new();
-    for sample in run.samples.iter().filter(|s| s.of.starts_with(of) && s.name == name) {
-        if !owners.contains(&sample.of.as_str()) {
+/// By how much a counter grew from the first to the last sample, summed over all of these owners. `None` where there are not
+/// two samples, or one went backwards.
+pub fn grown(run: &Run, of: impl Fn(&SampleOf) -> bool, name: &str) -> Option<u64> {
+    let mut owners: Vec<&SampleOf> = Vec::new();
+    for sample in run.samples.iter().filter(|s| of(&s.of) && s.name == name) {
+        if !owners.contains(&&sample.of) {
             owners.push(&sample.of);
         }
     }
-    let of_owner = |owner: &&str| {
+    let of_owner = |owner: &&SampleOf| {
         let mut values = run.samples.iter().filter(|s| s.of == **owner && s.name == name);
         let first = values.next()?;
         values.next_back().and_then(|last| last.value.checked_sub(first.value))
@@ -171,14 +169,18 @@ pub fn grown(run: &Run, of: &str, name: &str) -> Option<u64> {
     owners.iter().map(of_owner).sum()
 }
 
+fn is_cpu(of: &SampleOf) -> bool {
+    *of == SampleOf::Cpu
+}
+
 /// The share of all CPUs' time that was not idle during a run.
 pub fn cpus_busy(run: &Run) -> Option<f64> {
-    let (total, idle) = (grown(run, "cpu", "total_ticks")?, grown(run, "cpu", "idle_ticks")?);
+    let (total, idle) = (grown(run, is_cpu, "total_ticks")?, grown(run, is_cpu, "idle_ticks")?);
     (total > 0).then(|| 1.0 - idle as f64 / total as f64)
 }
 
 /// The share of all CPUs' time that a hypervisor took during a run.
 pub fn stolen(run: &Run) -> Option<f64> {
-    let (total, steal) = (grown(run, "cpu", "total_ticks")?, grown(run, "cpu", "steal_ticks")?);
+    let (total, steal) = (grown(run, is_cpu, "total_ticks")?, grown(run, is_cpu, "steal_ticks")?);
     (total > 0).then(|| steal as f64 / total as f64)
 }

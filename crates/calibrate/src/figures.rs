@@ -3,9 +3,9 @@
 
 use crate::bound::{Surroundings, Tried, bound, grown};
 use crate::observe::{CONFIDENCE, Observed};
-use crate::phase::{Phase, Precision};
+use crate::precision::Precision;
 use fathom_record::{
-    Bound, Curve, CurvePoint, Figure, FigureName, Load, Note, Purpose, Run, Unit, VerdictState,
+    Bound, Curve, CurvePoint, Figure, FigureName, Note, Phase, Purpose, Run, SampleOf, Unit, VerdictState,
 };
 use fathom_spec::{LatencyLimit, MIB};
 use fathom_stats::{Measured, Point, compare, power_knee};
@@ -36,7 +36,6 @@ pub struct Frame {
 /// What was made of the runs.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Summary {
-    /// The figures.
     pub figures: BTreeMap<FigureName, Figure>,
     /// Throughput and latency over load.
     pub curves: Vec<Curve>,
@@ -69,7 +68,7 @@ pub fn summarize(runs: &[Run], frame: &Frame) -> Summary {
 
 impl<'a> Read<'a> {
     fn of(index: usize, run: &'a Run) -> Option<Read<'a>> {
-        let phase = Phase::of_run(&run.name)?;
+        let phase = run.phase?;
         let observed = Observed::of(run, run.purpose != Purpose::Exploring)?;
         Some(Read { index, run, phase, load: phase.count(run.load), observed })
     }
@@ -276,7 +275,7 @@ impl Maker<'_> {
         }
         let per_commit = self.best(Phase::CommitFdatasync).and_then(|read| {
             let commits: u64 = read.run.workers.iter().flat_map(|w| &w.counts).map(|c| c.1.operations).sum();
-            let writes = grown(read.run, "disk ", "writes")?;
+            let writes = grown(read.run, SampleOf::is_disk, "writes")?;
             (commits > 0).then(|| ratio(writes as f64 / commits as f64, read))
         });
         if let Some(figure) = per_commit {
@@ -390,18 +389,6 @@ fn ratio(value: f64, read: &Read) -> Figure {
     Figure::share(value, CONFIDENCE, read.run.load, read.index)
 }
 
-/// The three lines of CALIBRATE_IO, to be grepped; whole numbers but for the latency in ms. `-` where there is none.
-pub fn oracle_lines(summary: &BTreeMap<FigureName, Figure>) -> [String; 3] {
-    let value = |name| summary.get(&name).map(|figure: &Figure| figure.value);
-    let whole = |name| value(name).map_or("-".to_owned(), |v| format!("{v:.0}"));
-    let latency = value(FigureName::Latency).map_or("-".to_owned(), |ns| format!("{:.3}", ns / 1e6));
-    [
-        format!("max_iops = {}", whole(FigureName::MaxIops)),
-        format!("latency  = {latency}"),
-        format!("max_mbps = {}", whole(FigureName::MaxMbps)),
-    ]
-}
-
 /// Host or storage? The white paper's question, answered from what bounds the figures.
 pub fn host_or_storage(summary: &BTreeMap<FigureName, Figure>, verdict: VerdictState) -> Option<String> {
     use fathom_record::BoundBy::*;
@@ -417,11 +404,6 @@ pub fn host_or_storage(summary: &BTreeMap<FigureName, Figure>, verdict: VerdictS
         Unknown => return None,
     };
     (verdict != VerdictState::NotBelievable).then(|| answer.to_owned())
-}
-
-/// The load at which a figure stands, as one number.
-pub fn load_of(figure: &Figure) -> Option<u32> {
-    figure.load.map(|Load { small, large }| small.max(large))
 }
 
 #[cfg(test)]

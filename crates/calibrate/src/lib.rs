@@ -7,7 +7,7 @@
 //! | module | knows |
 //! |---|---|
 //! | [`search`] | which load to try next; loads are numbers and nothing else |
-//! | [`phase`] | the phases of a calibration, their names and their shares of the time |
+//! | [`precision`] | how exact it shall be, and what that costs |
 //! | [`plan`] | how a load of a phase becomes a [`fathom_spec::Plan`] |
 //! | [`stopper`] | when a running measurement is precise enough |
 //! | [`schedule`] | which phase and which point next, within the budget |
@@ -17,16 +17,16 @@
 //! | [`verdict`] | whether the figures can be believed |
 //! | [`sustain`] | when a held load changed |
 //! | [`sessions`] | rates of a database's counters, and the points of its curve |
-//! | [`described`] | what one load that the user described has shown |
+//! | [`load_figures`] | the figures of one load that the user described |
 
 pub mod bound;
-pub mod described;
 pub mod figures;
+pub mod load_figures;
 #[cfg(test)]
 mod model;
 pub mod observe;
-pub mod phase;
 pub mod plan;
+pub mod precision;
 pub mod schedule;
 pub mod search;
 pub mod sessions;

@@ -1,12 +1,12 @@
 //! A device as a formula, for tests: `ways` servers of a fixed service time, so that `load` outstanding give
 //! `min(load, ways) / service` a second, each in `load / rate`. Noise is a fixed, irregular sequence.
 
-use crate::phase::{Phase, Precision};
 use crate::plan::tests::planner;
+use crate::precision::Precision;
 use crate::schedule::{Calibration, Job, Question, Step};
 use crate::stopper::Until;
 use fathom_record::{
-    CELLS, Cell, Control, Counts, Interval, Latency, Run, Steer, StopReason, Totals, WorkerTotals,
+    CELLS, Cell, Control, Counts, Interval, Latency, Phase, Run, Steer, StopReason, Totals, WorkerTotals,
 };
 use fathom_spec::{GroupId, LatencyLimit, Nanos, Statistic, StreamId, Verb, Window};
 
@@ -121,6 +121,7 @@ impl Model {
         };
         Run {
             name: job.name.clone(),
+            phase: Some(job.phase),
             purpose: job.purpose,
             load: job.load,
             plan: job.plan.clone(),

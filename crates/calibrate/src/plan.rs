@@ -1,6 +1,6 @@
 //! How a load of a phase becomes a plan. Knows no devices: targets come opened by nobody, as plain data.
 
-use crate::phase::Phase;
+use fathom_record::Phase;
 use fathom_spec::{
     Access, Batch, Begin, Blocks, Bytes, CellId, Durability, Extent, GroupId, Mix, Nanos, Pattern, Plan,
     QueueKind, Shared, Sizes, Space, SpaceId, Stop, Stream, SyncKind, Target, TargetId, Verb, Window,

@@ -2,11 +2,11 @@
 //! time was spent.
 
 use crate::observe::Observed;
-use crate::phase::{Phase, Precision};
 use crate::plan::{Length, Planner};
+use crate::precision::Precision;
 use crate::search::{Ask, Found, LoadSearch, Seen};
 use crate::stopper::Rule;
-use fathom_record::{Load, Note, Purpose, Run};
+use fathom_record::{Load, Note, Phase, Purpose, Run};
 use fathom_spec::{LatencyLimit, Nanos, Plan, Statistic};
 use std::collections::BTreeMap;
 
@@ -25,7 +25,6 @@ pub struct Question {
     pub time: Nanos,
     /// How precise the headline points shall be.
     pub precision: Precision,
-    /// Only read?
     pub read_only: bool,
     /// Also search on a mix of small reads and writes?
     pub mixed: bool,
@@ -58,13 +57,10 @@ impl Question {
 /// One run to be made.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Job {
-    /// Of which phase.
     pub phase: Phase,
-    /// The run's name, by which it is known again when runs are judged.
     pub name: String,
     /// What it is worth.
     pub purpose: Purpose,
-    /// The load.
     pub load: Load,
     /// What to do.
     pub plan: Plan,
@@ -162,6 +158,17 @@ pub struct Calibration {
 /// What a run is expected to cost beside its length before one was seen.
 const OVERHEAD_GUESS: Nanos = Nanos::from_millis(60);
 
+/// What a calibration does in one phase, before it is done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PhaseOutline {
+    /// Which phase.
+    pub phase: Phase,
+    /// What is done, in words.
+    pub what: String,
+    /// About how long.
+    pub length: Nanos,
+}
+
 impl Calibration {
     /// A calibration that has not begun.
     pub fn new(question: Question, planner: Planner) -> Self {
@@ -237,12 +244,12 @@ impl Calibration {
         self.seen.get(&phase).and_then(|seen| self.search_of(phase, usize::MAX).found(seen))
     }
 
-    /// The phases and their shares of the time, one a line, for `--dry-run`.
-    pub fn describe(&self) -> Vec<String> {
+    /// The phases and their shares of the time, for `--dry-run`.
+    pub fn outline(&self) -> Vec<PhaseOutline> {
         let total: f64 = self.entries.iter().map(|e| e.share).sum();
         let budget = self.question.budget();
-        let line = |e: &Entry| {
-            let time = Nanos((budget.0 as f64 * e.share / total) as u64 / 1_000_000 * 1_000_000);
+        let outline = |e: &Entry| {
+            let length = Nanos((budget.0 as f64 * e.share / total) as u64 / 1_000_000 * 1_000_000);
             let what = match e.kind {
                 Kind::Search => format!("search the best load, points of {}", self.question.point()),
                 Kind::Point(Some(load)) => format!("{load} {}", e.phase.unit()),
@@ -251,9 +258,9 @@ impl Calibration {
                 }
                 Kind::At(phase) => format!("at the best load of {}", phase.title()),
             };
-            format!("{}: {what}, about {time}", e.phase.title())
+            PhaseOutline { phase: e.phase, what, length }
         };
-        self.entries.iter().map(line).collect()
+        self.entries.iter().map(outline).collect()
     }
 
     fn take(&mut self, last: Option<&Run>) {

@@ -34,7 +34,6 @@ const DRIFT_NOISE_MOST: f64 = 0.01;
 /// One measured point, as a search sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Seen {
-    /// The load.
     pub load: u32,
     /// When its middle was, seconds since any fixed moment; only used to take a drift out.
     pub at_seconds: f64,
@@ -53,7 +52,6 @@ pub struct Seen {
 pub enum Ask {
     /// Measure this load.
     Measure {
-        /// The load.
         load: u32,
         /// What the point is worth.
         purpose: fathom_record::Purpose,

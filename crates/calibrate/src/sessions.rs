@@ -3,7 +3,9 @@
 
 use crate::observe::{CONFIDENCE, Observed};
 use crate::search::Seen;
-use fathom_record::{Counts, Curve, CurveName, CurvePoint, Figure, Load, Purpose, Run, Sample, Unit};
+use fathom_record::{
+    Counts, Curve, CurveName, CurvePoint, Figure, Load, Purpose, Run, Sample, SampleOf, Unit,
+};
 use fathom_spec::{MIB, Statistic, Verb};
 use fathom_stats::{BatchMeans, Slot};
 use std::collections::BTreeMap;
@@ -25,7 +27,7 @@ pub fn share(value: f64, load: Load, run: usize) -> Figure {
 
 /// What counters of that name grew by from a moment on, all of their owners together, between one reading and the next: with
 /// the seconds between. A reading that lacks an owner, or in which one went backwards, is left out.
-pub fn growth(samples: &[Sample], owners: &[String], name: &str, from_ns: u64) -> Vec<(f64, f64)> {
+pub fn growth(samples: &[Sample], owners: &[SampleOf], name: &str, from_ns: u64) -> Vec<(f64, f64)> {
     let mut readings: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
     let wanted =
         |sample: &&Sample| sample.at_ns >= from_ns && sample.name == name && owners.contains(&sample.of);
@@ -161,7 +163,7 @@ mod tests {
     fn two_disks_are_one_sum_and_a_reading_that_lacks_one_is_left_out() {
         let mut samples = vec![sample(0, "disk a", 1), sample(0, "disk b", 10)];
         samples.extend([sample(1, "disk a", 3), sample(2, "disk a", 5), sample(2, "disk b", 30)]);
-        let both = ["disk a".to_owned(), "disk b".to_owned()];
+        let both = ["disk a".into(), "disk b".into()];
         assert_eq!(growth(&samples, &both, "reads", 0), [(24.0, 2.0)]);
         samples.push(sample(3, "disk a", 0));
         samples.push(sample(3, "disk b", 0));

@@ -18,7 +18,6 @@ pub struct Change {
     pub at_seconds: f64,
     /// Operations per second before.
     pub before: f64,
-    /// And after.
     pub after: f64,
 }
 

@@ -4,8 +4,8 @@
 use crate::bound::{grown, stolen};
 use crate::figures::cached_share;
 use crate::observe::Observed;
-use crate::phase::{Phase, Precision};
-use fathom_record::{Check, CheckOutcome, Event, EventKind, Purpose, Run, Verdict, judge};
+use crate::precision::Precision;
+use fathom_record::{Check, CheckOutcome, Event, EventKind, Phase, Purpose, Run, SampleOf, Verdict, judge};
 use fathom_spec::{Bytes, Verb};
 use fathom_stats::Steadiness;
 use serde::{Deserialize, Serialize};
@@ -49,16 +49,15 @@ pub struct Evidence {
     /// The share of the working set that went into the page cache while it was measured, by probes (`mincore`) before and
     /// after; `None` where none could be made.
     pub page_cache_share: Option<f64>,
-    /// How the level moved in the runs on which figures rest: name, per cent within the run.
-    pub drifts: Vec<(String, f64)>,
-    /// Runs on which figures rest that were slower than the search saw no more load to be: name, how many times as fast it was.
+    /// How the level moved in the runs on which figures rest, per cent within the run.
+    pub drifts: Vec<RunDoubt>,
+    /// Runs on which figures rest that were slower than the search saw no more load to be: how many times as fast it was.
     #[serde(default)]
-    pub slower: Vec<(String, f64)>,
-    /// Runs on which figures rest that did not reach the precision: name, relative half width.
-    pub not_converged: Vec<(String, f64)>,
+    pub slower: Vec<RunDoubt>,
+    /// Runs on which figures rest that did not reach the precision: relative half width.
+    pub not_converged: Vec<RunDoubt>,
     /// What the precision was, relative half width.
     pub precision: f64,
-    /// The working set.
     pub working_set: Bytes,
     /// RAM of this host.
     pub memory: Option<Bytes>,
@@ -86,13 +85,33 @@ pub struct Evidence {
     pub unchecked: Vec<String>,
 }
 
+/// What speaks against one run, as a number whose unit its list names.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunDoubt {
+    pub run: String,
+    /// Its phase, where it has one.
+    pub phase: Option<Phase>,
+    pub amount: f64,
+}
+
+impl RunDoubt {
+    fn of(run: &Run, amount: f64) -> Self {
+        RunDoubt { run: run.name.clone(), phase: run.phase, amount }
+    }
+
+    /// Does only a figure that stands beside others rest on the run?
+    fn is_aside(&self) -> bool {
+        self.phase.is_some_and(Phase::is_aside)
+    }
+}
+
 impl Evidence {
     /// What the runs themselves say. Everything else is for the preflight to fill in.
     pub fn of_runs(runs: &[Run], precision: Precision) -> Evidence {
         let mut evidence = Evidence { precision: precision.half_width(), ..Evidence::default() };
         let (mut read_by_device, mut written_by_device) = (Some(0), Some(0));
         for run in runs {
-            let phase = match (Phase::of_run(&run.name), run.purpose) {
+            let phase = match (run.phase, run.purpose) {
                 (Some(phase), _) => phase,
                 // A load that the user described: what it does decides what can be compared.
                 (None, Purpose::Load) if bytes(run, Verb::writes) > 0 => Phase::Mixed,
@@ -128,11 +147,11 @@ impl Evidence {
         }
         let Some(observed) = Observed::of(run, true) else { return };
         if let Steadiness::Drifting { percent_per_minute, .. } = observed.steadiness {
-            self.drifts.push((run.name.clone(), percent_per_minute * observed.seconds() / 60.0));
+            self.drifts.push(RunDoubt::of(run, percent_per_minute * observed.seconds() / 60.0));
         }
         let relative = observed.rate_estimate.map_or(f64::INFINITY, |e| e.relative());
         if relative > self.precision {
-            self.not_converged.push((run.name.clone(), relative));
+            self.not_converged.push(RunDoubt::of(run, relative));
         }
     }
 
@@ -145,7 +164,7 @@ impl Evidence {
 
     fn take_samples(&mut self, runs: &[Run]) {
         let of = |phase| {
-            let run = runs.iter().rfind(|r| Phase::of_run(&r.name) == Some(phase))?;
+            let run = runs.iter().rfind(|r| r.phase == Some(phase))?;
             Observed::of(run, false)
         };
         let Some(first) = of(Phase::SampleFirst) else { return };
@@ -218,14 +237,13 @@ impl Evidence {
     }
 
     fn steady(&self) -> Check {
-        let worst = self.drifts.iter().max_by(|a, b| a.1.abs().total_cmp(&b.1.abs()));
+        let worst = self.drifts.iter().max_by(|a, b| a.amount.abs().total_cmp(&b.amount.abs()));
         match worst {
             None => check("steady state", CheckOutcome::Passed, "no drift larger than noise".into()),
             Some(worst) => {
-                let much = |drift: &&(String, f64)| drift.1.abs() / 100.0 > self.precision;
-                let aside = |drift: &&(String, f64)| Phase::of_run(&drift.0).is_some_and(Phase::is_aside);
-                let failed = self.drifts.iter().filter(much).find(|drift| !aside(drift));
-                let (run, percent) = failed.unwrap_or(worst);
+                let much = |drift: &&RunDoubt| drift.amount.abs() / 100.0 > self.precision;
+                let failed = self.drifts.iter().filter(much).find(|drift| !drift.is_aside());
+                let RunDoubt { run, amount: percent, .. } = failed.unwrap_or(worst);
                 let outcome = if failed.is_some() { CheckOutcome::Failed } else { CheckOutcome::Noted };
                 let only = match failed.is_none() && much(&worst) {
                     true => ": that one figure is not believable",
@@ -239,12 +257,10 @@ impl Evidence {
 
     /// Said only where it does not: a disk that was twice as fast a moment ago will be so again.
     fn search_agrees(&self) -> Option<Check> {
-        let aside = |run: &str| Phase::of_run(run).is_some_and(Phase::is_aside);
-        let worst =
-            |all: &mut dyn Iterator<Item = &(String, f64)>| all.max_by(|a, b| a.1.total_cmp(&b.1)).cloned();
-        let figure = worst(&mut self.slower.iter().filter(|(run, _)| !aside(run)));
+        let worse = |a: &&RunDoubt, b: &&RunDoubt| a.amount.total_cmp(&b.amount);
+        let figure = self.slower.iter().filter(|doubt| !doubt.is_aside()).max_by(worse);
         let outcome = if figure.is_some() { CheckOutcome::Failed } else { CheckOutcome::Noted };
-        let (run, times) = figure.or_else(|| worst(&mut self.slower.iter()))?;
+        let RunDoubt { run, amount: times, .. } = figure.or_else(|| self.slower.iter().max_by(worse))?;
         let seen = format!(
             "{run}: the search saw {times:.1} times as much with no more load: the disk's speed changed"
         );
@@ -252,7 +268,7 @@ impl Evidence {
     }
 
     fn converged(&self) -> Check {
-        let each = |(run, relative): &(String, f64)| match relative.is_finite() {
+        let each = |RunDoubt { run, amount: relative, .. }: &RunDoubt| match relative.is_finite() {
             true => format!("{run}: +-{:.1} %", relative * 100.0),
             false => format!("{run}: too short for an error"),
         };
@@ -374,20 +390,20 @@ impl Evidence {
 }
 
 /// Of each run on which a figure rests: was the same kind of load, no more of it, much faster in the search?
-fn slower_than_searched(runs: &[Run]) -> Vec<(String, f64)> {
+fn slower_than_searched(runs: &[Run]) -> Vec<RunDoubt> {
     let rate = |run: &Run| Observed::of(run, false).map(|observed| observed.rate);
     let load = |run: &Run| run.load.small.max(run.load.large);
     let mut slower = Vec::new();
     for run in runs.iter().filter(|run| run.purpose == Purpose::Headline) {
-        let Some(phase) = Phase::of_run(&run.name) else { continue };
+        let Some(phase) = run.phase else { continue };
         let searched = runs.iter().filter(|other| {
-            let same = Phase::of_run(&other.name) == Some(phase);
+            let same = other.phase == Some(phase);
             same && other.purpose == Purpose::Exploring && load(other) <= load(run)
         });
         let best = searched.filter_map(rate).fold(0.0, f64::max);
         let times = best / rate(run).unwrap_or(0.0).max(f64::MIN_POSITIVE);
         if best > 0.0 && times > SLOWER_MOST {
-            slower.push((run.name.clone(), times));
+            slower.push(RunDoubt::of(run, times));
         }
     }
     slower
@@ -402,7 +418,7 @@ fn bytes(run: &Run, of: impl Fn(Verb) -> bool) -> u64 {
 }
 
 fn sectors(run: &Run, name: &str) -> Option<u64> {
-    grown(run, "disk ", name).map(|sectors| sectors * 512)
+    grown(run, SampleOf::is_disk, name).map(|sectors| sectors * 512)
 }
 
 /// Sums what is known; one unknown makes the sum unknown.
@@ -418,7 +434,7 @@ fn larger(a: Option<f64>, b: Option<f64>) -> Option<f64> {
 /// itself took note of. Small I/Os are counted, for each costs the disk the same; of large ones the bytes are.
 fn foreign(run: &Run, phase: Phase, our_bytes: u64) -> Option<f64> {
     let names = if phase.is_large() { ["sectors_read", "sectors_written"] } else { ["reads", "writes"] };
-    let [read, written] = names.map(|name| grown(run, "disk ", name));
+    let [read, written] = names.map(|name| grown(run, SampleOf::is_disk, name));
     let operations: u64 = run.workers.iter().flat_map(|w| &w.counts).map(|c| c.1.operations).sum();
     let ours = if phase.is_large() { our_bytes / 512 } else { operations };
     let noted = |event: &Event| match event.what {

@@ -6,22 +6,18 @@ mod setup;
 use crate::args::Calibrate;
 use anyhow::{Result, bail};
 use fathom_calibrate::observe::Observed;
-use fathom_calibrate::phase::Phase;
 use fathom_calibrate::plan::{Length, Planner};
 use fathom_calibrate::schedule::{Calibration, Step};
 use fathom_calibrate::stopper::{Rule, Until};
 use fathom_calibrate::sustain;
-use fathom_engine::guard::same_place;
-use fathom_engine::{Engine, Permits, Policy};
+use fathom_engine::guard::{consented, same_place};
 use fathom_host::{Roots, Scratch, lock, page_cache, scratch};
 use fathom_record::*;
-use fathom_session::environment::Interrupt;
 use fathom_session::interference::Others;
-use fathom_session::preflight::{self, Found};
-use fathom_session::record_writer::{Keeper, empty_record};
+use fathom_session::preflight;
 use fathom_session::targets::{self, Ready};
 use fathom_session::watch::{Progress, Watch};
-use fathom_session::{Context, Ended};
+use fathom_session::{Console, Ended, Environment, Interrupt, Measurement, Session, Setup};
 use fathom_spec::*;
 use setup::{
     check, check_sizes, dry_run, fault_text, layout, names, planner, question, quiet, request_facts,
@@ -40,179 +36,116 @@ const PROBES: u64 = 512;
 const SLOT: Nanos = Nanos::from_millis(100);
 
 /// Runs the command.
-pub fn run(args: &Calibrate, context: &Context, engine: &mut Engine) -> Result<Ended> {
+pub fn run(args: &Calibrate, session: &mut Session<'_>) -> Result<Ended> {
     check(args)?;
     let names = names(args)?;
     check_sizes(args, &names.0)?;
     if args.dry_run {
-        return dry_run(args, &names.0);
+        return dry_run(args, &names.0, session);
     }
-    let mut job = Job::prepare(args, context, names)?;
-    job.open_for_writing(engine)?;
-    let outcome = job.measure(engine);
+    let mut job = Job::prepare(args, session, names)?;
+    let outcome = job.measure();
     job.conclude(outcome)
 }
 
 /// A calibration with everything it holds: scratch files, locks, the record.
 struct Job<'a> {
     args: &'a Calibrate,
-    roots: Roots,
+    environment: Environment,
+    console: Console,
     interrupt: Interrupt,
     progress: Progress,
+    measurement: Measurement<'a>,
     ready: Vec<Ready>,
     log: Option<Scratch>,
-    found: Found,
-    record: ResultRecord,
-    keeper: Keeper,
     calibration: Option<Calibration>,
     /// Since the layout ended.
     measuring: fathom_drive::Clock,
     others: Option<Others>,
     /// What the page cache held of each target before the measurement, 0 to 1.
     cached_before: Option<Vec<f64>>,
-    clock: fathom_drive::Clock,
     _locks: Option<lock::Locks>,
 }
 
 impl<'a> Job<'a> {
     fn prepare(
         args: &'a Calibrate,
-        context: &'a Context,
+        session: &'a mut Session<'_>,
         (names, left_out): (Vec<String>, Vec<String>),
     ) -> Result<Self> {
-        let roots = Roots::default();
-        let interrupt = Interrupt::watch();
+        let interrupt = session.environment.interrupt();
         let mut notes: Vec<Note> =
             left_out.into_iter().map(|text| Note { text: format!("left out: {text}"), hint: None }).collect();
         for name in names.iter().filter(|name| Path::new(name).is_dir()) {
-            let cleared = targets::clear_leftovers(&roots, Path::new(name));
+            let cleared = targets::clear_leftovers(&session.roots, Path::new(name));
             notes.extend(cleared.into_iter().map(|text| Note { text, hint: None }));
         }
         let ready: Vec<Ready> = names
             .iter()
             .enumerate()
-            .map(|(i, name)| targets::ready(&roots, name, args.size, i as u32))
+            .map(|(i, name)| targets::ready(&session.roots, name, args.size, i as u32))
             .collect::<Result<_>>()?;
         let simulated = ready.iter().any(|r| matches!(r, Ready::Simulated(_)));
         if simulated && ready.len() > 1 {
             bail!("a simulated device is measured alone\nhint: name one sim: target and nothing else");
         }
-        let mut found = preflight::look(&roots, &ready);
-        let locks = if simulated { None } else { Some(take_locks(&found, context)?) };
+        let mut found = preflight::look(&session.roots, &ready);
+        let locks = if simulated { None } else { Some(take_locks(&found, session)?) };
         let others = match simulated {
             true => None,
-            false => quiet(args, &roots, &found, &mut notes)?,
+            false => quiet(args, &session.roots, &found, &mut notes)?,
         };
-        notes.append(&mut found.notes);
-        let facts = found.facts(request_facts(args))?;
-        let mut record = empty_record("calibrate", &context.command, args.output.label.clone(), names, facts);
-        let disks = args.num_disks.or(found.physical_disks());
-        let (keeper, trouble) = Keeper::begin(context.store.clone(), &record, disks);
-        notes.extend(trouble);
-        record.notes = notes;
-        let progress = Progress::new(context.progress);
-        let mut job = Job {
+        if simulated {
+            found.evidence.unchecked.clear();
+        }
+        let (permits, log) = permits(args, &ready, &session.roots)?;
+        let (environment, console) = (session.environment.clone(), session.console.clone());
+        let progress = Progress::new(session.progress, &console);
+        let setup = Setup {
+            tool: "calibrate",
+            label: args.output.label.clone(),
+            targets: names,
+            ready: &ready,
+            permits,
+            request: request_facts(args),
+        };
+        let mut measurement = session.begin_with(setup, found, args.num_disks);
+        measurement.record.notes.splice(0..0, notes);
+        measurement.record.max_latency = Some(args.max_latency);
+        Ok(Job {
             args,
-            roots,
+            environment,
+            console,
             interrupt,
             progress,
+            measurement,
             ready,
-            log: None,
-            found,
-            record,
-            keeper,
+            log,
             calibration: None,
             measuring: fathom_drive::Clock::start(),
             others,
             cached_before: None,
-            clock: fathom_drive::Clock::start(),
             _locks: locks,
-        };
-        if simulated {
-            job.found.evidence.unchecked.clear();
-        }
-        Ok(job)
-    }
-
-    /// Says what may be written, makes the logs for commits, and checks consent before anything is measured.
-    fn open_for_writing(&mut self, engine: &mut Engine) -> Result<()> {
-        let mut permits = Permits::new(Policy::Always);
-        self.args.consent.write_consent.iter().for_each(|name| permits.add_consent(name));
-        for name in &self.args.consent.write_consent {
-            let known = self.ready.iter().filter_map(Ready::path).any(|path| same_place(name, path));
-            if !known {
-                self.keeper.abandon(&self.record.id);
-                bail!(
-                    "--write-consent {name} names none of the targets\nhint: name a target as it was given"
-                );
-            }
-        }
-        for ready in &self.ready {
-            match ready {
-                Ready::Scratch { scratch, .. } => permits.add_scratch(scratch),
-                Ready::Existing { path, .. } if permits.consented(path) => {
-                    if let Err(error) = fathom_engine::guard::allow(&self.roots, path, &permits) {
-                        self.keeper.abandon(&self.record.id);
-                        bail!("{error}");
-                    }
-                }
-                _ => {}
-            }
-        }
-        if self.writes() {
-            self.make_log(&mut permits)?;
-        } else if self.args.mix.is_some() {
-            self.keeper.abandon(&self.record.id);
-            bail!(
-                "--mix writes, and there is no consent for that\nhint: say --write-consent for each target, or name a directory"
-            );
-        }
-        engine.permits = permits;
-        engine.disks = self.found.disks.clone();
-        Ok(())
+        })
     }
 
     /// May every target be written?
     fn writes(&self) -> bool {
-        let consent = |path: &Path| self.args.consent.write_consent.iter().any(|name| same_place(name, path));
-        !self.args.consent.read_only
-            && self.ready.iter().all(|ready| match ready {
-                Ready::Scratch { .. } | Ready::Simulated(_) | Ready::Null => true,
-                Ready::Existing { path, .. } => consent(path),
-            })
-    }
-
-    fn make_log(&mut self, permits: &mut Permits) -> Result<()> {
-        let directory = self.ready.iter().find_map(|ready| match ready {
-            Ready::Scratch { scratch, .. } => scratch.path.parent().map(Path::to_owned),
-            _ => None,
-        });
-        if let Some(directory) = directory {
-            let log = Scratch::create(&directory, &scratch::Mark::own(&self.roots)?, 1000)?;
-            permits.add_scratch(&log);
-            self.log = Some(log);
-        }
-        Ok(())
-    }
-
-    fn now(&self) -> u64 {
-        self.clock.now()
+        may_write(self.args, &self.ready)
     }
 
     /// Executes one plan, watched, and answers its run.
     fn execute(
         &mut self,
-        engine: &mut Engine,
         plan: &Plan,
-        what: Described,
+        what: RunDescription,
         inner: &mut dyn Control,
     ) -> Result<Run, ExecuteError> {
-        let began_ns = self.now();
         let mut watch = Watch::new(inner, &self.progress, &self.interrupt, what.name.clone(), what.length);
         watch.share = what.share;
         watch.others = self.others.as_mut();
-        let mut run = engine.execute(plan, &mut watch)?;
-        (run.name, run.purpose, run.load, run.began_ns) = (what.name, what.purpose, what.load, began_ns);
+        let mut run = self.measurement.run(plan, &mut watch)?;
+        (run.name, run.phase, run.purpose, run.load) = (what.name, what.phase, what.purpose, what.load);
         Ok(run)
     }
 
@@ -222,23 +155,23 @@ impl<'a> Job<'a> {
     }
 
     /// Everything that is measured; an error ends it and leaves what there is.
-    fn measure(&mut self, engine: &mut Engine) -> Result<(), ExecuteError> {
-        self.lay_out(engine)?;
+    fn measure(&mut self) -> Result<(), ExecuteError> {
+        self.lay_out()?;
         if self.over() {
             return Ok(());
         }
         self.cached_before = self.cached();
         let planner = self.planner();
-        let question = question(self.args, self.found.physical_disks(), self.writes());
+        let question = question(self.args, self.measurement.found.physical_disks(), self.writes());
         let mut calibration = Calibration::new(question, planner.clone());
         self.measuring = fathom_drive::Clock::start();
-        let outcome = self.search(engine, &mut calibration);
-        self.record.notes.extend(calibration.notes());
+        let outcome = self.search(&mut calibration);
+        self.measurement.record.notes.extend(calibration.notes());
         let best = calibration.found(Phase::SmallReads);
         self.calibration = Some(calibration);
         outcome?;
         if let (Some(length), Some(best), false) = (self.args.sustain, best, self.over()) {
-            self.sustain(engine, &planner, best.load, length)?;
+            self.sustain(&planner, best.load, length)?;
         }
         Ok(())
     }
@@ -255,7 +188,7 @@ impl<'a> Job<'a> {
     /// Time spent on measuring: the clock's, or that of the simulated world.
     fn spent(&self) -> Nanos {
         match self.simulated() {
-            true => Nanos(self.record.runs.iter().map(|run| run.length_ns).sum()),
+            true => Nanos(self.measurement.record.runs.iter().map(|run| run.length_ns).sum()),
             false => Nanos(self.measuring.now()),
         }
     }
@@ -264,7 +197,7 @@ impl<'a> Job<'a> {
         self.ready.iter().any(|ready| matches!(ready, Ready::Simulated(_)))
     }
 
-    fn search(&mut self, engine: &mut Engine, calibration: &mut Calibration) -> Result<(), ExecuteError> {
+    fn search(&mut self, calibration: &mut Calibration) -> Result<(), ExecuteError> {
         let mut last: Option<Run> = None;
         while let Step::Run(job) = calibration.next(self.spent(), last.as_ref()) {
             // The time is there: a figure is measured to its end unless it is far better than asked, for the slow
@@ -275,12 +208,18 @@ impl<'a> Job<'a> {
             let length = Nanos(job.rule.before.0 + job.rule.at_most.0);
             let from = calibration.progress();
             let to = from + length.0 as f64 / question(self.args, None, true).budget().0.max(1) as f64;
-            let what =
-                Described { name: job.name, purpose: job.purpose, load: job.load, length, share: (from, to) };
-            let run = self.execute(engine, &plan, what, &mut until)?;
-            self.record.runs.push(run.clone());
+            let what = RunDescription {
+                name: job.name,
+                phase: Some(job.phase),
+                purpose: job.purpose,
+                load: job.load,
+                length,
+                share: (from, to),
+            };
+            let run = self.execute(&plan, what, &mut until)?;
+            self.measurement.record.runs.push(run.clone());
             if run.purpose == Purpose::Headline {
-                self.keeper.save(&self.record);
+                self.measurement.save();
             }
             if self.over() {
                 break;
@@ -291,7 +230,7 @@ impl<'a> Job<'a> {
     }
 
     /// Fills scratch files with what no storage can leave out: incompressible bytes, written past the page cache.
-    fn lay_out(&mut self, engine: &mut Engine) -> Result<(), ExecuteError> {
+    fn lay_out(&mut self) -> Result<(), ExecuteError> {
         let count = self.ready.iter().filter(|r| matches!(r, Ready::Scratch { .. })).count().max(1) as u64;
         let asked = self.args.size.is_some();
         for i in 0..self.ready.len() {
@@ -301,16 +240,17 @@ impl<'a> Job<'a> {
             let plan = layout(&path, room, asked, count, self.args);
             let length = if asked { Nanos(room.0 * 2) } else { Nanos(LAYOUT_MOST.0 / count) };
             let load = Load { small: 0, large: 8 };
-            let what = Described {
+            let what = RunDescription {
                 name: "layout".to_owned(),
+                phase: None,
                 purpose: Purpose::Layout,
                 load,
                 length,
                 share: (0.0, 1.0),
             };
-            let run = self.execute(engine, &plan, what, &mut ())?;
+            let run = self.execute(&plan, what, &mut ())?;
             let faults: Vec<String> = run.faults().map(|event| fault_text(&event.what)).collect();
-            self.record.runs.push(run);
+            self.measurement.record.runs.push(run);
             if let Some(first) = faults.first() {
                 return Err(ExecuteError::Target {
                     what: format!("the layout failed: {first}"),
@@ -328,9 +268,11 @@ impl<'a> Job<'a> {
         }
         let size = std::fs::metadata(path).map_or(0, |about| about.len());
         match targets::written_bytes(path) {
-            Some(written) => self.found.unwritten(1.0 - written.min(size) as f64 / size.max(1) as f64),
+            Some(written) => {
+                self.measurement.found.unwritten(1.0 - written.min(size) as f64 / size.max(1) as f64)
+            }
             // Where the file system cannot tell: the layout has written every byte itself.
-            None => self.found.unwritten(0.0),
+            None => self.measurement.found.unwritten(0.0),
         }
     }
 
@@ -371,48 +313,95 @@ impl<'a> Job<'a> {
             planner.working_set = Extent::Bytes(size);
             total = size.0;
         }
-        self.found.evidence.working_set = Bytes(total);
+        self.measurement.found.evidence.working_set = Bytes(total);
         planner
     }
 
     /// Holds the best point and looks for the moment that changed it.
-    fn sustain(
-        &mut self,
-        engine: &mut Engine,
-        planner: &Planner,
-        load: u32,
-        length: Nanos,
-    ) -> Result<(), ExecuteError> {
+    fn sustain(&mut self, planner: &Planner, load: u32, length: Nanos) -> Result<(), ExecuteError> {
         let window = Length::Window { before: SLOT, length: planner.whole_slots(length) };
         let plan = planner.plan(Phase::Sustained, load, window, 0);
-        let what = Described {
+        let what = RunDescription {
             name: Phase::Sustained.run_name(load),
+            phase: Some(Phase::Sustained),
             purpose: Purpose::Sustain,
             load: Phase::Sustained.load(load),
             length,
             share: (0.0, 1.0),
         };
-        let run = self.execute(engine, &plan, what, &mut ())?;
+        let run = self.execute(&plan, what, &mut ())?;
         if let Some(observed) = Observed::of(&run, false) {
             let held = sustain::judge(&observed);
             let hint = "burst credit, a write cache or heat has an end: size for what is left";
             let changes =
                 held.changes.iter().map(|c| Note { text: c.to_string(), hint: Some(hint.to_owned()) });
-            self.record.notes.extend(changes);
+            self.measurement.record.notes.extend(changes);
             if held.changes.is_empty() {
-                self.record
+                self.measurement
+                    .record
                     .notes
                     .push(Note { text: format!("{length} at the best load changed nothing"), hint: None });
             }
         }
-        self.record.runs.push(run);
+        self.measurement.record.runs.push(run);
         Ok(())
     }
 }
 
+/// May every target be written?
+fn may_write(args: &Calibrate, ready: &[Ready]) -> bool {
+    let consent = |path: &Path| args.consent.write_consent.iter().any(|name| same_place(name, path));
+    !args.consent.read_only
+        && ready.iter().all(|ready| match ready {
+            Ready::Scratch { .. } | Ready::Simulated(_) | Ready::Null => true,
+            Ready::Existing { path, .. } => consent(path),
+        })
+}
+
+/// Says what may be written, makes the log for commits, and checks consent before anything is measured.
+fn permits(args: &Calibrate, ready: &[Ready], roots: &Roots) -> Result<(Permits, Option<Scratch>)> {
+    let mut permits = Permits::new(Policy::Always);
+    permits.consents = args.consent.write_consent.clone();
+    for name in &args.consent.write_consent {
+        if !ready.iter().filter_map(Ready::path).any(|path| same_place(name, path)) {
+            bail!("--write-consent {name} names none of the targets\nhint: name a target as it was given");
+        }
+    }
+    for ready in ready {
+        match ready {
+            Ready::Scratch { scratch, .. } => permits.add_scratch(&scratch.path),
+            Ready::Existing { path, .. } if consented(&permits, path) => {
+                fathom_engine::guard::allow(roots, path, &permits)?;
+            }
+            _ => {}
+        }
+    }
+    if !may_write(args, ready) {
+        if args.mix.is_some() {
+            bail!(
+                "--mix writes, and there is no consent for that\nhint: say --write-consent for each target, or name a directory"
+            );
+        }
+        return Ok((permits, None));
+    }
+    let log = make_log(ready, roots)?;
+    log.iter().for_each(|log| permits.add_scratch(&log.path));
+    Ok((permits, log))
+}
+
+fn make_log(ready: &[Ready], roots: &Roots) -> Result<Option<Scratch>> {
+    let directory = ready.iter().find_map(|ready| match ready {
+        Ready::Scratch { scratch, .. } => scratch.path.parent(),
+        _ => None,
+    });
+    let Some(directory) = directory else { return Ok(None) };
+    Ok(Some(Scratch::create(directory, &scratch::Mark::own(roots)?, 1000)?))
+}
+
 /// What a run is, for the record and the bar.
-struct Described {
+struct RunDescription {
     name: String,
+    phase: Option<Phase>,
     purpose: Purpose,
     load: Load,
     length: Nanos,

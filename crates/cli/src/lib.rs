@@ -1,8 +1,5 @@
 //! The program's words and what they lead to: fathom's own commands, and the list of tools whose languages are spoken.
 
-#[macro_use]
-extern crate fathom_session;
-
 pub mod args;
 mod calibrate;
 mod load;
@@ -12,25 +9,37 @@ mod tools;
 
 use args::{Cli, Command};
 use clap::{CommandFactory, FromArgMatches};
-use fathom_engine::Engine;
-use fathom_session::{Context, Ended, environment, status};
+use fathom_host::Roots;
+use fathom_record::Execute;
+use fathom_session::tool::Tool;
+use fathom_session::{Console, Ended, Environment, Session, status};
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::PathBuf;
 
 /// Runs one command line and answers the exit status.
-pub fn run(arguments: Vec<OsString>, engine: &mut Engine) -> u8 {
+pub fn run(
+    arguments: Vec<OsString>,
+    environment: Environment,
+    console: Console,
+    execute: &mut dyn Execute,
+) -> u8 {
     let command: Vec<String> = arguments.iter().map(|a| a.to_string_lossy().into_owned()).collect();
-    let context = |store: Option<PathBuf>, progress: bool| Context {
-        store: environment::store_path(store),
+    let mut session = Session {
+        store: environment.store_path(None),
+        progress: environment.draws_progress(),
         command: command.clone(),
-        progress: progress && environment::draws_progress(),
+        environment,
+        console,
+        execute,
+        roots: Roots::default(),
     };
     if let Some(tool) = command.first().and_then(|program| tools::called_as(program)) {
-        return tool.run(&command[1..], &context(None, true), engine);
+        return tool.run(&command[1..], &mut session);
     }
     if let Some((own, tool, words)) = tool_of(&command) {
-        return tool.run(words, &context(own.store, !own.no_progress), engine);
+        own.settle(&mut session);
+        return tool.run(words, &mut session);
     }
     let parsed = grammar().try_get_matches_from(arguments).and_then(|found| Cli::from_arg_matches(&found));
     let cli = match parsed {
@@ -40,8 +49,9 @@ pub fn run(arguments: Vec<OsString>, engine: &mut Engine) -> u8 {
             return if error.use_stderr() { 2 } else { 0 };
         }
     };
-    let context = context(cli.store.clone(), !cli.no_progress);
-    status(execute(&cli.command, &context, engine))
+    Own { store: cli.store.clone(), no_progress: cli.no_progress }.settle(&mut session);
+    let ended = execute_command(&cli.command, &mut session);
+    status(ended, &session.console)
 }
 
 /// What may stand before the tool's name.
@@ -51,8 +61,17 @@ struct Own {
     no_progress: bool,
 }
 
+impl Own {
+    fn settle(self, session: &mut Session<'_>) {
+        if self.store.is_some() {
+            session.store = self.store;
+        }
+        session.progress &= !self.no_progress;
+    }
+}
+
 /// The tool of a command line, and the words for it. A tool has a language of its own: none of its words is looked at here.
-fn tool_of(command: &[String]) -> Option<(Own, &'static dyn fathom_session::tool::Tool, &[String])> {
+fn tool_of(command: &[String]) -> Option<(Own, &'static dyn Tool, &[String])> {
     let (mut own, mut at) = (Own::default(), 1);
     loop {
         let word = command.get(at)?;
@@ -83,26 +102,26 @@ fn grammar() -> clap::Command {
     })
 }
 
-fn execute(command: &Command, context: &Context, engine: &mut Engine) -> anyhow::Result<Ended> {
+fn execute_command(command: &Command, session: &mut Session<'_>) -> anyhow::Result<Ended> {
     match command {
-        Command::Calibrate(args) => calibrate::run(args, context, engine),
-        Command::Run(args) => load::run(args, context, engine),
-        Command::Ping(args) => ping::run(args, context, engine),
-        Command::Status => records::status(context),
-        Command::History(args) => records::history(args, context),
-        Command::Show(args) => records::show(args, context),
-        Command::Sql { query } => records::sql(query, context),
+        Command::Calibrate(args) => calibrate::run(args, session),
+        Command::Run(args) => load::run(args, session),
+        Command::Ping(args) => ping::run(args, session),
+        Command::Status => records::status(session),
+        Command::History(args) => records::history(args, session),
+        Command::Show(args) => records::show(args, session),
+        Command::Sql { query } => records::sql(query, session),
         Command::Completions { shell } => {
             // Into memory first: the generator panics when its reader has gone.
             let mut script = Vec::new();
             clap_complete::generate(*shell, &mut grammar(), "fathom", &mut script);
-            std::io::stdout().write_all(&script)?;
+            session.console.out().write_all(&script)?;
             Ok(Ended::Done)
         }
         Command::Man => {
             let mut page = Vec::new();
             clap_mangen::Man::new(grammar()).render(&mut page)?;
-            std::io::stdout().write_all(&page)?;
+            session.console.out().write_all(&page)?;
             Ok(Ended::Done)
         }
     }

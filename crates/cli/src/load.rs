@@ -2,24 +2,19 @@
 
 use crate::args::{Load as Args, Order};
 use anyhow::{Result, bail};
-use fathom_calibrate::described::described;
-use fathom_calibrate::phase::Precision;
-use fathom_calibrate::verdict::Evidence;
-use fathom_engine::{Engine, Permits, Policy};
-use fathom_host::Roots;
 use fathom_record::*;
-use fathom_session::environment::{self, Interrupt};
-use fathom_session::preflight;
-use fathom_session::record_writer::{Keeper, empty_record, write_page};
+use fathom_session::layout::Layout;
+use fathom_session::preflight::Found;
+use fathom_session::record_writer::write_page;
 use fathom_session::targets::{self, Ready};
 use fathom_session::watch::{Progress, Watch};
-use fathom_session::{Context, Ended, WrongUsage};
+use fathom_session::{End, Ended, Session, Setup, WrongUsage};
 use fathom_spec::*;
 use std::io::Write;
 use std::path::Path;
 
 /// Runs the command.
-pub fn run(args: &Args, context: &Context, engine: &mut Engine) -> Result<Ended> {
+pub fn run(args: &Args, session: &mut Session<'_>) -> Result<Ended> {
     if args.read.is_none() && args.write.is_none() && args.mix.is_none() {
         bail!(WrongUsage(
             "say what to do: --read random, --write sequential or --mix 70/30\nhint: for example fathom run --read random --block 8k --depth 32 .".to_owned()
@@ -36,26 +31,60 @@ pub fn run(args: &Args, context: &Context, engine: &mut Engine) -> Result<Ended>
             "--rate must be more than nothing\nhint: so many I/Os a second, such as --rate 5000".to_owned()
         ));
     }
-    let roots = Roots::default();
-    let interrupt = Interrupt::watch();
-    let progress = Progress::new(context.progress && !args.no_preflight);
     if args.dry_run {
         let plan = plan(args, target_of(&args.target), writes, args.size);
-        writeln!(std::io::stdout(), "{}", serde_json::to_string_pretty(&plan)?)?;
+        writeln!(session.console.out(), "{}", serde_json::to_string_pretty(&plan)?)?;
         return Ok(Ended::Done);
     }
+    measure(args, writes, session)
+}
+
+fn measure(args: &Args, writes: bool, session: &mut Session<'_>) -> Result<Ended> {
+    let interrupt = session.environment.interrupt();
+    let (environment, console) = (session.environment.clone(), session.console.clone());
+    let progress = Progress::new(session.progress && !args.no_preflight, &console);
     let cleared = match Path::new(&args.target).is_dir() {
-        true => targets::clear_leftovers(&roots, Path::new(&args.target)),
+        true => targets::clear_leftovers(&session.roots, Path::new(&args.target)),
         false => Vec::new(),
     };
-    let ready = targets::ready(&roots, &args.target, args.size, 0)?;
-    engine.permits = permits(args, &ready);
-    let found = (!args.no_preflight).then(|| preflight::look(&roots, std::slice::from_ref(&ready)));
-    if let Some(found) = &found {
-        engine.disks = found.disks.clone();
+    let ready = targets::ready(&session.roots, &args.target, args.size, 0)?;
+    let setup = Setup {
+        tool: "run",
+        label: args.output.label.clone(),
+        targets: vec![args.target.clone()],
+        ready: std::slice::from_ref(&ready),
+        permits: permits(args, &ready),
+        request: serde_json::Value::Null,
+    };
+    let mut measurement = match args.no_preflight {
+        true => {
+            session.store = None;
+            let found = Found::unseen(&session.roots);
+            session.begin_with(setup, found, None)
+        }
+        false => session.begin(setup),
+    };
+    if args.no_preflight {
+        measurement.record.notes.clear();
     }
+    measurement.record.notes.extend(cleared.into_iter().map(|text| Note { text, hint: None }));
     if let Ready::Scratch { scratch, room, .. } = &ready {
-        lay_out(args, &scratch.path.to_string_lossy(), *room, engine, (&progress, &interrupt))?;
+        let room = if args.size.is_some() { *room } else { Bytes(room.0.min(GIB)) };
+        let path = scratch.path.to_string_lossy();
+        let plan = Layout { seed: args.seed, ..Layout::new(&path, room) }.plan();
+        let mut nobody = ();
+        let length = Nanos(room.0 * 2);
+        let mut watch = Watch::new(&mut nobody, &progress, &interrupt, "layout".to_owned(), length);
+        let fault = measurement.run(&plan, &mut watch).map(|run| run.faults().next().cloned());
+        if !matches!(fault, Ok(None)) {
+            progress.clear();
+            measurement.abandon();
+            let Some(fault) = fault? else { return Ok(Ended::Failed) };
+            bail!(
+                "the layout failed: {:?}\nhint: free some space, or use less of it with --size",
+                fault.what
+            );
+        }
     }
     let target = match &ready {
         Ready::Simulated(device) => Target::Sim(device.clone()),
@@ -65,39 +94,38 @@ pub fn run(args: &Args, context: &Context, engine: &mut Engine) -> Result<Ended>
     };
     let size = if matches!(ready, Ready::Scratch { .. }) { None } else { args.size };
     let plan = plan(args, target, writes, size);
-    let facts = match &found {
-        Some(found) => found.facts(serde_json::Value::Null)?,
-        None => serde_json::Value::Null,
-    };
-    let mut record =
-        empty_record("run", &context.command, args.output.label.clone(), vec![args.target.clone()], facts);
-    record.notes.extend(cleared.into_iter().map(|text| Note { text, hint: None }));
-    let mut keeper = None;
-    if let Some(found) = &found {
-        let (kept, notes) = Keeper::begin(context.store.clone(), &record, found.physical_disks());
-        record.notes.extend(found.notes.iter().cloned().chain(notes));
-        keeper = Some(kept);
-    }
     let mut nobody = ();
     let mut watch = Watch::new(&mut nobody, &progress, &interrupt, "load".to_owned(), args.time);
-    let outcome = engine.execute(&plan, &mut watch);
+    let outcome = measurement.run(&plan, &mut watch);
     progress.clear();
-    match outcome {
+    let mut run = match outcome {
+        Ok(run) => run,
         Err(error) => {
-            keeper.iter_mut().for_each(|k| k.abandon(&record.id));
-            bail!("{error}")
+            measurement.abandon();
+            return Err(error.into());
         }
-        Ok(run) => {
-            let quiet = found.map_or_else(unseen, |found| (found.evidence.clone(), found.checks()));
-            conclude(args, record, run, quiet, keeper, interrupt.raised())
-        }
+    };
+    run.name = "load".to_owned();
+    run.load = Load { small: args.depth * args.workers, large: 0 };
+    measurement.keep(run);
+    let finished = measurement.finish(End::of(interrupt.raised(), false));
+    let (record, mut out) = (&finished.record, console.out());
+    let saved = (!args.no_preflight).then_some(&finished.saved[..]);
+    let mut text = Vec::new();
+    match args.output.json {
+        true => fathom_render::json::write(record, &mut text)?,
+        false => fathom_render::load::write(record, saved, environment.style(), &mut text)?,
     }
-}
-
-/// What is known without a preflight: nothing.
-fn unseen() -> (Evidence, Vec<Check>) {
-    let why = "the preflight was left out".to_owned();
-    (Evidence { unchecked: vec![why], ..Evidence::default() }, Vec::new())
+    out.write_all(&text)?;
+    out.flush()?;
+    if let Some(path) = &args.output.html {
+        write_page(path, |out| fathom_render::html::write(record, out))?;
+    }
+    Ok(match (record.ending, record.verdict.state) {
+        (Ending::Interrupted, _) => Ended::Interrupted,
+        (_, VerdictState::NotBelievable) => Ended::Unbelievable,
+        _ => Ended::Done,
+    })
 }
 
 fn target_of(name: &str) -> Target {
@@ -116,7 +144,7 @@ fn permits(args: &Args, ready: &Ready) -> Permits {
     let mut permits = Permits::new(Policy::Always);
     args.consent.write_consent.iter().for_each(|name| permits.add_consent(name));
     if let Ready::Scratch { scratch, .. } = ready {
-        permits.add_scratch(scratch);
+        permits.add_scratch(&scratch.path);
     }
     permits
 }
@@ -173,79 +201,4 @@ fn plan(args: &Args, target: Target, writes: bool, size: Option<Bytes>) -> Plan 
     }
     plan.add_stream(stream);
     plan
-}
-
-fn lay_out(
-    args: &Args,
-    path: &str,
-    room: Bytes,
-    engine: &mut Engine,
-    (progress, interrupt): (&Progress, &Interrupt),
-) -> Result<()> {
-    let room = if args.size.is_some() { room } else { Bytes(room.0.min(GIB)) };
-    let mut plan = Plan::new(args.seed);
-    let target = PathTarget { access: Access::Write, ..PathTarget::direct_read(path) };
-    let space = plan.add_target(Target::Path(target));
-    let mut blocks = Blocks::random_reads(space, Bytes(MIB));
-    (blocks.pattern, blocks.mix) = (Pattern::Sequential(Begin::Append), Mix::Only(Verb::Write));
-    let mut stream = Stream::closed("layout", blocks, 8);
-    stream.stop.operations = Some(room.0 / MIB);
-    plan.add_stream(stream);
-    let mut nobody = ();
-    let mut watch = Watch::new(&mut nobody, progress, interrupt, "layout".to_owned(), Nanos(room.0 * 2));
-    let run = engine.execute(&plan, &mut watch).map_err(|error| anyhow::anyhow!("{error}"))?;
-    if let Some(fault) = run.faults().next() {
-        bail!("the layout failed: {:?}\nhint: free some space, or use less of it with --size", fault.what);
-    }
-    Ok(())
-}
-
-fn conclude(
-    args: &Args,
-    mut record: ResultRecord,
-    mut run: Run,
-    (found, mut checks): (Evidence, Vec<Check>),
-    keeper: Option<Keeper>,
-    interrupted: bool,
-) -> Result<Ended> {
-    run.name = "load".to_owned();
-    run.load = Load { small: args.depth * args.workers, large: 0 };
-    record.ended = environment::now();
-    record.ending = if interrupted { Ending::Interrupted } else { Ending::Complete };
-    record.summary = described(&run);
-    record.runs.push(run);
-    let simulated = args.target.starts_with("sim:") || args.target == "null";
-    if args.buffered {
-        let seen = "asked to go through the page cache: memory may have answered".to_owned();
-        checks.push(Check { name: "page cache bypassed".to_owned(), outcome: CheckOutcome::Failed, seen });
-    }
-    let evidence = Evidence {
-        simulated,
-        memory: found.memory,
-        memory_backed: found.memory_backed,
-        unwritten_share: found.unwritten_share,
-        unchecked: if simulated { Vec::new() } else { found.unchecked },
-        ..Evidence::of_runs(&record.runs, Precision::Normal)
-    };
-    checks.extend(evidence.checks());
-    record.verdict = judge(checks);
-    let mut saved = None;
-    if let Some(mut keeper) = keeper {
-        keeper.finish(&record);
-        saved = Some(keeper.saved());
-    }
-    let mut out = std::io::stdout().lock();
-    match args.output.json {
-        true => fathom_render::json::write(&record, &mut out)?,
-        false => fathom_render::load::write(&record, saved.as_deref(), environment::style(), &mut out)?,
-    }
-    out.flush()?;
-    if let Some(path) = &args.output.html {
-        write_page(path, |out| fathom_render::html::write(&record, out))?;
-    }
-    Ok(match (interrupted, record.verdict.state) {
-        (true, _) => Ended::Interrupted,
-        (false, VerdictState::NotBelievable) => Ended::Unbelievable,
-        (false, _) => Ended::Done,
-    })
 }

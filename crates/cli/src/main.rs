@@ -1,8 +1,10 @@
-//! The program `fathom`.
+//! The program `fathom`: the only place that names an executor.
 
+use fathom_session::{Console, Environment};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let mut engine = fathom_engine::Engine::default();
-    ExitCode::from(fathom_cli::run(std::env::args_os().collect(), &mut engine))
+    let arguments = std::env::args_os().collect();
+    ExitCode::from(fathom_cli::run(arguments, Environment::process(), Console::process(), &mut engine))
 }

@@ -2,20 +2,18 @@
 
 use crate::args::Ping;
 use anyhow::{Result, bail};
-use fathom_calibrate::described::described;
-use fathom_engine::Engine;
+use fathom_calibrate::load_figures::load_figures;
 use fathom_host::{DeviceNumber, Roots, counters, resolve};
 use fathom_record::*;
-use fathom_session::environment::{self, Interrupt};
 use fathom_session::record_writer::empty_record;
 use fathom_session::watch::Progress;
-use fathom_session::{Context, Ended, WrongUsage};
+use fathom_session::{Console, Ended, Interrupt, Session, WrongUsage};
 use fathom_spec::*;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// Runs the command. Nothing is written and nothing is kept.
-pub fn run(args: &Ping, context: &Context, engine: &mut Engine) -> Result<Ended> {
+pub fn run(args: &Ping, session: &mut Session<'_>) -> Result<Ended> {
     if args.interval.0 < 1_000_000 {
         bail!(WrongUsage(format!(
             "--interval {} is a load, no ping\nhint: at least 1ms; for a load use fathom run",
@@ -23,7 +21,7 @@ pub fn run(args: &Ping, context: &Context, engine: &mut Engine) -> Result<Ended>
         )));
     }
     let roots = Roots::default();
-    let interrupt = Interrupt::watch();
+    let interrupt = session.environment.interrupt();
     let name = file_to_read(Path::new(&args.target))?;
     let storage = resolve(&roots, &name).map_err(|error| {
         anyhow::anyhow!("cannot look at {}: {error}\nhint: check the name", name.display())
@@ -40,8 +38,8 @@ pub fn run(args: &Ping, context: &Context, engine: &mut Engine) -> Result<Ended>
     stream.keep.response = true;
     stream.stop.operations = args.count;
     plan.add_stream(stream);
-    let progress = Progress::new(false);
-    let mut teller = Teller {
+    let progress = Progress::new(false, &session.console);
+    let mut latencies = Latencies {
         name: name.display().to_string(),
         roots,
         disks,
@@ -50,19 +48,26 @@ pub fn run(args: &Ping, context: &Context, engine: &mut Engine) -> Result<Ended>
         number: 0,
         interrupt: &interrupt,
         progress: &progress,
+        console: &session.console,
     };
-    teller.before = teller.read();
-    let run = engine.execute(&plan, &mut teller).map_err(|error| anyhow::anyhow!("{error}"))?;
+    latencies.before = latencies.read();
+    let run = session.execute.execute(Request::new(&plan), &mut latencies)?.run;
     let all = run.workers.iter().flat_map(|w| &w.counts).fold(Counts::default(), |mut sum, (_, counts)| {
         sum.merge(counts);
         sum
     });
-    teller.tell(all);
-    let mut record =
-        empty_record("ping", &context.command, None, vec![args.target.clone()], serde_json::Value::Null);
-    record.summary = described(&run);
+    latencies.tell(all);
+    let mut record = empty_record(
+        "ping",
+        &session.command,
+        None,
+        vec![args.target.clone()],
+        serde_json::Value::Null,
+        &session.environment,
+    );
+    record.summary = load_figures(&run);
     record.runs.push(run);
-    fathom_render::load::write_ping(&record, environment::style(), &mut std::io::stdout())?;
+    fathom_render::load::write_ping(&record, session.environment.style(), &mut session.console.out())?;
     let failed = record.runs[0].faults().next().is_some();
     Ok(match (failed, interrupt.raised()) {
         (true, _) => Ended::Failed,
@@ -96,7 +101,7 @@ fn file_to_read(path: &Path) -> Result<PathBuf> {
 }
 
 /// Prints a line for each read.
-struct Teller<'a> {
+struct Latencies<'a> {
     name: String,
     roots: Roots,
     disks: Vec<(String, DeviceNumber)>,
@@ -105,15 +110,14 @@ struct Teller<'a> {
     number: u64,
     interrupt: &'a Interrupt,
     progress: &'a Progress,
+    console: &'a Console,
 }
 
-impl Teller<'_> {
+impl Latencies<'_> {
     fn read(&self) -> Vec<Option<counters::DiskCounters>> {
         self.disks.iter().map(|(_, number)| counters::read_disk_stat(&self.roots, *number).ok()).collect()
     }
-}
 
-impl Teller<'_> {
     /// A line for what came since the last one; answers whether anybody still reads.
     fn tell(&mut self, counts: Counts) -> bool {
         let new = counts.since(&self.last);
@@ -134,12 +138,12 @@ impl Teller<'_> {
         self.before = after;
         self.number += new.operations;
         let mean = Nanos(new.latency_sum_ns / new.operations.max(1));
-        writeln!(std::io::stdout(), "{}: read {} in {mean}   {}", self.name, self.number, awaits.join(", "))
+        writeln!(self.console.out(), "{}: read {} in {mean}   {}", self.name, self.number, awaits.join(", "))
             .is_ok()
     }
 }
 
-impl Control for Teller<'_> {
+impl Control for Latencies<'_> {
     fn event(&mut self, event: &Event) {
         if let EventKind::Fault { errno, offset, .. } = &event.what {
             let error = std::io::Error::from_raw_os_error(*errno);

@@ -5,12 +5,12 @@ use crate::tools;
 use anyhow::{Context as _, Result, bail};
 use fathom_render::history::{HistoryLine, StatusState, write_history, write_status};
 use fathom_session::record_writer::{alive, write_page};
-use fathom_session::{Context, Ended, environment};
+use fathom_session::{Ended, Session};
 use fathom_store::{Calibrating, Filter, Store, StoreError};
 use std::io::Write;
 
-fn open(context: &Context) -> Result<Option<Store>> {
-    let path = context.store.as_ref().context(
+fn open(session: &Session<'_>) -> Result<Option<Store>> {
+    let path = session.store.as_ref().context(
         "there is no home directory to keep runs in\nhint: name a file with --store or FATHOM_STORE",
     )?;
     match Store::open_read_only(path) {
@@ -21,9 +21,9 @@ fn open(context: &Context) -> Result<Option<Store>> {
 }
 
 /// `fathom status`.
-pub fn status(context: &Context) -> Result<Ended> {
-    let mut out = std::io::stdout().lock();
-    let Some(store) = open(context)? else {
+pub fn status(session: &Session<'_>) -> Result<Ended> {
+    let mut out = session.console.out();
+    let Some(store) = open(session)? else {
         write_status(StatusState::NotAvailable, None, &mut out)?;
         return Ok(Ended::Done);
     };
@@ -39,9 +39,9 @@ pub fn status(context: &Context) -> Result<Ended> {
 }
 
 /// `fathom history`.
-pub fn history(args: &History, context: &Context) -> Result<Ended> {
-    let mut out = std::io::stdout().lock();
-    let Some(store) = open(context)? else { return Ok(Ended::Done) };
+pub fn history(args: &History, session: &Session<'_>) -> Result<Ended> {
+    let mut out = session.console.out();
+    let Some(store) = open(session)? else { return Ok(Ended::Done) };
     let filter =
         Filter { tool: args.tool.clone(), label: args.label.clone(), state: None, limit: Some(args.limit) };
     let found = store.list(&filter, &alive)?;
@@ -71,17 +71,17 @@ pub fn history(args: &History, context: &Context) -> Result<Ended> {
         }
         return Ok(Ended::Done);
     }
-    write_history(&lines, environment::style(), &mut out)?;
+    write_history(&lines, session.environment.style(), &mut out)?;
     Ok(Ended::Done)
 }
 
 /// `fathom show`.
-pub fn show(args: &Show, context: &Context) -> Result<Ended> {
-    let Some(store) = open(context)? else {
+pub fn show(args: &Show, session: &Session<'_>) -> Result<Ended> {
+    let Some(store) = open(session)? else {
         bail!("nothing has been kept yet\nhint: fathom calibrate keeps every run");
     };
     let stored = store.get(&args.run, &alive)?;
-    let (record, mut out) = (stored.record, std::io::stdout().lock());
+    let (record, mut out) = (stored.record, session.console.out());
     let saved = format!("run {}", stored.listing.number);
     match (args.json, args.csv, record.tool.as_str()) {
         (true, ..) => fathom_render::json::write(&record, &mut out)?,
@@ -89,11 +89,11 @@ pub fn show(args: &Show, context: &Context) -> Result<Ended> {
         (_, Some(Csv::Curves), _) => fathom_render::csv::curves(&record, &mut out)?,
         (_, Some(Csv::Series), _) => fathom_render::csv::time_series(&record, &mut out)?,
         (_, _, "calibrate") => {
-            fathom_render::text::write(&record, Some(&saved), environment::style(), &mut out)?
+            fathom_render::text::write(&record, Some(&saved), session.environment.style(), &mut out)?
         }
         (_, _, name) => match tools::named(name) {
-            Some(tool) => tool.show(&record, &saved, environment::style(), &mut out)?,
-            None => fathom_render::load::write(&record, Some(&saved), environment::style(), &mut out)?,
+            Some(tool) => tool.show(&record, &saved, session.environment.style(), &mut out)?,
+            None => fathom_render::load::write(&record, Some(&saved), session.environment.style(), &mut out)?,
         },
     }
     if let Some(path) = &args.html {
@@ -106,12 +106,12 @@ pub fn show(args: &Show, context: &Context) -> Result<Ended> {
 }
 
 /// `fathom sql`.
-pub fn sql(query: &str, context: &Context) -> Result<Ended> {
-    let Some(store) = open(context)? else {
+pub fn sql(query: &str, session: &Session<'_>) -> Result<Ended> {
+    let Some(store) = open(session)? else {
         bail!("nothing has been kept yet\nhint: fathom calibrate keeps every run");
     };
     let answer = store.query(query)?;
-    let mut out = std::io::stdout().lock();
+    let mut out = session.console.out();
     writeln!(out, "{}", answer.columns.join("\t"))?;
     for row in &answer.rows {
         let cells: Vec<String> = row.iter().map(cell).collect();

@@ -2,6 +2,7 @@
 
 use crate::{Damage, Wrong};
 use fathom_spec::{DataTest, TestPattern};
+use std::ops::Range;
 
 pub mod tag;
 
@@ -44,7 +45,7 @@ pub fn fill(format: &DataTest, bytes: &mut [u8], offset: u64) {
             *place = stamp;
         }
         if let Some(about) = &format.tag {
-            tag::write(about, block, at, (i, size as u32), format.first_number);
+            tag::write(about, block, at, i, size as u32, format.first_number);
         }
     }
 }
@@ -163,7 +164,7 @@ pub fn diagnose(format: &DataTest, expected: &[u8], found: &[u8], offset: u64) -
     let (head, tail) = (at & !3, end.next_multiple_of(4).min(found.len()));
     let zeros = |part: &[u8]| !part.is_empty() && part.iter().all(|byte| *byte == 0);
     let part = |from: usize, to: usize| {
-        part_of(format, found, begin, (from, to))
+        part_of(format, found, begin, from..to)
             .filter(|owner| owner.number.is_some_and(|number| number != mine) || owner.pass != pass(format))
     };
     let torn = |what: String, from: usize, to: usize| {
@@ -219,11 +220,12 @@ fn named(format: &DataTest, owner: Owner, mine: u32) -> (Damage, String) {
 }
 
 fn owner(format: &DataTest, found: &[u8], begin: usize) -> Option<Owner> {
-    part_of(format, found, begin, (begin, found.len()))
+    part_of(format, found, begin, begin..found.len())
 }
 
-/// Whose a part of a block is, from one byte to another, multiples of 4.
-fn part_of(format: &DataTest, found: &[u8], begin: usize, (from, to): (usize, usize)) -> Option<Owner> {
+/// Whose a part of a block is; it begins and ends at multiples of 4 bytes.
+fn part_of(format: &DataTest, found: &[u8], begin: usize, bytes: Range<usize>) -> Option<Owner> {
+    let Range { start: from, end: to } = bytes;
     let part = found.get(from..to)?;
     match &format.pattern {
         TestPattern::Iot { seed, .. } => {

@@ -210,7 +210,6 @@ const SHA256_BEGINNING: [u32; 8] =
 /// What a header says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
-    /// Which hash.
     pub hash: u16,
     /// Bytes of the piece.
     pub length: u32,
@@ -286,7 +285,6 @@ const NUMBER_BITS: u32 = 40;
 pub struct Writer {
     /// Of the run; only its upper bits are used.
     pub run: u64,
-    /// Of the worker.
     pub worker: u16,
 }
 

@@ -1,7 +1,7 @@
 //! Counters as the database keeps them, raw, and what changed between two readings in words that fit all databases. A counter
 //! that went backwards or that this database does not keep is `None`, never a zero.
 
-use fathom_record::Sample;
+use fathom_record::{Sample, SampleOf};
 
 /// One reading: whose counter (`database`, `tables`, `log`, `io`, `pager`), its name there, its value.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -38,9 +38,7 @@ pub struct Change {
     pub bytes_written: Option<u64>,
     /// Bytes of log (WAL, redo).
     pub log_bytes: Option<u64>,
-    /// Writes of log.
     pub log_writes: Option<u64>,
-    /// Syncs of log.
     pub log_syncs: Option<u64>,
     /// Time in which sessions waited for reads of data, ns; only where the server times them (`track_io_timing`).
     pub read_wait_ns: Option<u64>,
@@ -69,19 +67,24 @@ impl Counters {
     pub fn samples(&self, at_ns: u64) -> impl Iterator<Item = Sample> + '_ {
         self.raw.iter().map(move |(of, name, value)| Sample {
             at_ns,
-            of: format!("database {of}"),
-            name: name.clone(),
+            of: SampleOf::Database(of.clone()),
+            name: name.clone().into(),
             value: *value,
         })
     }
 
     /// The reading of a run that lies nearest to a moment, with its moment; `None` when the run has none.
     pub fn nearest(samples: &[Sample], at_ns: u64) -> Option<(u64, Counters)> {
-        let ours = || samples.iter().filter(|sample| sample.of.starts_with("database "));
-        let moment = ours().map(|sample| sample.at_ns).min_by_key(|at| at.abs_diff(at_ns))?;
+        let ours = || {
+            samples.iter().filter_map(|sample| match &sample.of {
+                SampleOf::Database(group) => Some((group, sample)),
+                _ => None,
+            })
+        };
+        let moment = ours().map(|(_, sample)| sample.at_ns).min_by_key(|at| at.abs_diff(at_ns))?;
         let mut counters = Counters::default();
-        for sample in ours().filter(|sample| sample.at_ns == moment) {
-            counters.add(sample.of.trim_start_matches("database "), &sample.name, sample.value);
+        for (group, sample) in ours().filter(|(_, sample)| sample.at_ns == moment) {
+            counters.add(group, &sample.name.to_string(), sample.value);
         }
         Some((moment, counters))
     }

@@ -6,7 +6,6 @@ use fathom_record::ExecuteError;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{what}\nhint: {hint}")]
 pub struct DatabaseError {
-    /// Which kind of trouble.
     pub kind: Trouble,
     /// What is wrong, and where.
     pub what: String,

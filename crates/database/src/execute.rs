@@ -1,10 +1,10 @@
 //! Runs a plan of SQL sessions on one database: one thread and one session for each worker.
 
 use crate::backend::{self, Ability, Pager};
-use crate::choice::Choice;
 use crate::counters::Counters;
 use crate::error::{DatabaseError, Result, Trouble};
 use crate::facts::{Facts, Shape, State};
+use crate::operation_mix::OperationMix;
 use crate::sampler::{self, DatabaseSampler};
 use crate::url::{Brand, Url};
 use crate::work::{Doing, SessionWork, verbs};
@@ -24,7 +24,6 @@ use std::time::Duration;
 /// its verb and the operation is tried again; a lost connection ends the session, and the run is kept.
 #[derive(Clone, Debug)]
 pub struct Database {
-    /// Where it is.
     pub url: Url,
     /// What it says of itself.
     pub facts: Facts,
@@ -278,9 +277,9 @@ struct Task {
 
 impl Task {
     fn prepare(self: Arc<Self>, worker: u32) -> Executed<Perform> {
-        let choice = Choice::new(&self.work, worker, self.seed);
+        let mix = OperationMix::new(&self.work, worker, self.seed);
         let ability = Ability {
-            schemas: choice.schemas(),
+            schemas: mix.schemas(),
             redo: self.work.redo,
             filler_bytes: self.shape.filler_bytes,
             updates: self.work.update_percent > 0.0,
@@ -293,7 +292,7 @@ impl Task {
             run_serial(SerialParts {
                 work: SessionWork {
                     session,
-                    choice,
+                    mix,
                     verbs: verbs(&self.work),
                     work_unit: self.work.work_unit,
                     update_unit: self.work.update_unit,

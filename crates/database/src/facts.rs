@@ -116,7 +116,6 @@ const UNIQUE: &str = "+unique";
 /// The database's own word that each block has one row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Proof {
-    /// Which schema.
     pub number: u32,
     /// Rows that the database counts.
     pub rows: u64,

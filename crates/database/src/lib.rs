@@ -10,18 +10,18 @@
 //! | [`execute`] | [`Database`]: runs a plan of sessions |
 //! | [`counters`] | the database's own counters and their differences |
 //! | [`server`] | throw-away servers from the machine's own binaries |
-//! | `choice`, `work`, `rows` | what a session does next; one session as serial work; the rows that are loaded |
+//! | `operation_mix`, `work`, `rows` | what a session does next; one session as serial work; the rows that are loaded |
 //! | `sampler` | the counters while a run goes on |
 //! | `backend`, `sys` | the three families behind one seam; SQLite's own counters |
 //!
 //! It judges nothing, prints nothing and reads no environment variable. Threads wait in the drivers; all time is drive's.
 
 mod backend;
-mod choice;
 pub mod counters;
 pub mod error;
 pub mod execute;
 pub mod facts;
+mod operation_mix;
 mod rows;
 mod sampler;
 pub mod server;

@@ -33,7 +33,6 @@ pub enum Step {
     Indexing(u32),
     /// The database is asked for the proof.
     Proving(u32),
-    /// It is ready.
     Ready(u32),
 }
 

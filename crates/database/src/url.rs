@@ -9,7 +9,6 @@ use std::str::FromStr;
 /// Which family of databases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Brand {
-    /// PostgreSQL.
     Postgres,
     /// MySQL and MariaDB, with InnoDB.
     Mysql,
@@ -42,9 +41,7 @@ pub enum Route {
 /// A database, and who asks.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Url {
-    /// Which family.
     pub brand: Brand,
-    /// Where.
     pub route: Route,
     /// TCP port, and part of PostgreSQL's socket name.
     pub port: u16,

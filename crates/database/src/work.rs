@@ -1,7 +1,7 @@
 //! One session as serial work: chooses, does, and answers what it touched. Knows no driver and no clock.
 
 use crate::backend::{Failure, FailureKind, Session};
-use crate::choice::{Choice, Chosen, What};
+use crate::operation_mix::{OperationKind, OperationMix, SessionOperation};
 use fathom_drive::{Act, Serial, Trouble};
 use fathom_record::EventKind;
 use fathom_spec::{StreamId, Verb};
@@ -24,7 +24,7 @@ pub(crate) fn verbs(work: &fathom_spec::Session) -> Vec<Verb> {
 /// The work of one session.
 pub(crate) struct SessionWork<'a> {
     pub(crate) session: Box<dyn Session + 'a>,
-    pub(crate) choice: Choice,
+    pub(crate) mix: OperationMix,
     pub(crate) verbs: Vec<Verb>,
     pub(crate) work_unit: u32,
     pub(crate) update_unit: u32,
@@ -44,9 +44,9 @@ pub(crate) enum Doing {
     /// Between operations.
     Nothing,
     /// In this one, or it is to be tried again.
-    Operation(Chosen),
+    Operation(SessionOperation),
     /// Its update is done, the commit is not.
-    Commit(Chosen),
+    Commit(SessionOperation),
 }
 
 impl SessionWork<'_> {
@@ -58,8 +58,8 @@ impl SessionWork<'_> {
     fn verb(&self) -> Verb {
         match self.doing {
             Doing::Commit(_) => Verb::Commit,
-            Doing::Operation(Chosen { what: What::Update, .. }) => Verb::Update,
-            Doing::Operation(Chosen { what: What::Scan, .. }) => Verb::Scan,
+            Doing::Operation(SessionOperation { kind: OperationKind::Update, .. }) => Verb::Update,
+            Doing::Operation(SessionOperation { kind: OperationKind::Scan, .. }) => Verb::Scan,
             _ => Verb::Select,
         }
     }
@@ -71,21 +71,21 @@ impl SessionWork<'_> {
             Doing::Operation(chosen) => (chosen, false),
             Doing::Commit(chosen) => (chosen, true),
         };
-        let Chosen { what, schema, first, .. } = chosen;
-        Ok(match what {
+        let SessionOperation { kind, schema, first, .. } = chosen;
+        Ok(match kind {
             _ if commits => {
                 self.session.commit()?;
                 (0, 0, Doing::Nothing)
             }
-            What::Select => {
+            OperationKind::Select => {
                 let unit = self.work_unit;
                 (self.session.select(schema, first, unit)?, u64::from(unit), Doing::Nothing)
             }
-            What::Update => {
+            OperationKind::Update => {
                 let unit = self.update_unit;
                 (self.session.update(schema, first, unit)?, u64::from(unit), Doing::Commit(chosen))
             }
-            What::Scan => (self.session.scan(schema)?, self.scan_rows, Doing::Nothing),
+            OperationKind::Scan => (self.session.scan(schema)?, self.scan_rows, Doing::Nothing),
         })
     }
 
@@ -107,7 +107,7 @@ impl SessionWork<'_> {
             let (Doing::Operation(chosen) | Doing::Commit(chosen)) = doing else {
                 return Trouble::Fatal(what);
             };
-            self.doing = Doing::Operation(Chosen { think_ns: 0, ..chosen });
+            self.doing = Doing::Operation(SessionOperation { think_ns: 0, ..chosen });
             return Trouble::Failed(what);
         }
         Trouble::Fatal(what)
@@ -121,7 +121,7 @@ impl Serial for SessionWork<'_> {
             Doing::Operation(_) | Doing::Commit(_) => Some(self.act(self.verb(), false, 0)),
             Doing::Nothing => {
                 self.left = self.left.checked_sub(1)?;
-                let chosen = self.choice.next();
+                let chosen = self.mix.next();
                 self.doing = Doing::Operation(chosen);
                 Some(self.act(self.verb(), true, chosen.think_ns))
             }
@@ -192,7 +192,7 @@ mod tests {
             fathom_spec::Session { update_percent, ..fathom_spec::Session::selects(TargetId(0), 1, 100) };
         SessionWork {
             session: Box::new(script.clone()),
-            choice: Choice::new(&session, 0, 1),
+            mix: OperationMix::new(&session, 0, 1),
             verbs: verbs(&session),
             work_unit: 1,
             update_unit: 1,
@@ -253,7 +253,12 @@ mod tests {
     fn rows_that_are_missing_end_the_session() {
         let mut work = SessionWork { work_unit: 2, ..work(&Scripted::default(), 0.0, 9) };
         work.scan_rows = 6;
-        work.doing = Doing::Operation(Chosen { what: What::Scan, schema: 0, first: 1, think_ns: 0 });
+        work.doing = Doing::Operation(SessionOperation {
+            kind: OperationKind::Scan,
+            schema: 0,
+            first: 1,
+            think_ns: 0,
+        });
         let Err(Trouble::Fatal(what)) = work.perform() else { panic!("it went on") };
         let EventKind::Statement { verb, message, retried, .. } = *what else { panic!("{what:?}") };
         assert_eq!((verb, retried), (Verb::Scan, false));

@@ -6,7 +6,7 @@
 //! no share is much above the truth; it is cut at 100 % all the same.
 
 use crate::{Clock, pin, sys};
-use fathom_record::Sample;
+use fathom_record::{Sample, SampleOf};
 use rustix::time::{ClockId, clock_gettime};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
@@ -81,21 +81,21 @@ impl Idleness {
     /// As samples of a run: `idleness` has `unit_mean_ps` and `unit_deviation_ps`, `idleness cpu N` has `share_ppm`,
     /// `units` and `elapsed_ns`.
     pub fn samples(&self, at_ns: u64) -> Vec<Sample> {
-        let sample = |of: &str, name: &str, value: u64| Sample {
+        let sample = |cpu: Option<u32>, name: &'static str, value: u64| Sample {
             at_ns,
-            of: of.to_owned(),
-            name: name.to_owned(),
+            of: SampleOf::Idleness(cpu),
+            name: name.into(),
             value,
         };
         let mut samples = vec![
-            sample("idleness", "unit_mean_ps", (self.unit.mean_ns * 1000.0) as u64),
-            sample("idleness", "unit_deviation_ps", (self.unit.deviation_ns * 1000.0) as u64),
+            sample(None, "unit_mean_ps", (self.unit.mean_ns * 1000.0) as u64),
+            sample(None, "unit_deviation_ps", (self.unit.deviation_ns * 1000.0) as u64),
         ];
         for left in &self.each {
-            let of = format!("idleness cpu {}", left.cpu);
-            samples.push(sample(&of, "share_ppm", (left.share(self.elapsed_ns) * 1e6) as u64));
-            samples.push(sample(&of, "units", left.units));
-            samples.push(sample(&of, "elapsed_ns", self.elapsed_ns));
+            let cpu = Some(left.cpu as u32);
+            samples.push(sample(cpu, "share_ppm", (left.share(self.elapsed_ns) * 1e6) as u64));
+            samples.push(sample(cpu, "units", left.units));
+            samples.push(sample(cpu, "elapsed_ns", self.elapsed_ns));
         }
         samples
     }

@@ -43,7 +43,7 @@ pub use log::{LogBlock, LogEntry, LogPen};
 pub use manners::{Amount, Flow, FlowShare, Hold, Manners, Priorities};
 pub use pace::{Metronome, Pace, unit};
 pub use permutation::Permutation;
-pub use recorder::{BATCH_CLASSES, Frame, Outbox, Published, Recorder, empty_interval};
+pub use recorder::{Frame, Outbox, Published, Recorder, empty_interval};
 pub use seam::*;
 pub use serial::{Act, Serial, SerialParts, Trouble, run_serial};
 pub use worker::*;

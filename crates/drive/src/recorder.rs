@@ -3,7 +3,7 @@
 //! the collector keeps up.
 
 use crate::Operation;
-use fathom_record::{CELLS, Cell, Counts, Interval, Latency};
+use fathom_record::{BATCH_CLASSES, CELLS, Cell, Counts, Interval, Latency};
 use fathom_spec::{Keep, StreamId, Verb};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, SyncSender};
@@ -23,9 +23,6 @@ pub struct Published {
     pub last_ns: AtomicU64,
     batches: [[AtomicU64; BATCH_CLASSES.len()]; 2],
 }
-
-/// How many operations went in, or came back, at a time: none, up to 4, up to 8 ... up to 64, more.
-pub const BATCH_CLASSES: [&str; 7] = ["0", "4", "8", "16", "32", "64", "more"];
 
 /// The class of a number of operations.
 #[inline(always)]

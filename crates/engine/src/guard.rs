@@ -2,7 +2,7 @@
 //! or nobody uses it and the user consented.
 
 use fathom_host::scratch::Mark;
-use fathom_host::{Closeness, HoldingKind, Holdings, OpenFiles, Roots, inspect_among, resolve};
+use fathom_host::{Closeness, DeviceUses, OpenFiles, Roots, UseKind, inspect_among, resolve};
 use fathom_record::ExecuteError;
 use fathom_spec::{Permits, Policy};
 use std::path::{Path, PathBuf};
@@ -43,15 +43,15 @@ impl Writable {
 }
 
 /// Uses that no consent can excuse: somebody is at work there.
-fn in_use(kind: HoldingKind) -> bool {
+fn in_use(kind: UseKind) -> bool {
     matches!(
         kind,
-        HoldingKind::Mounted
-            | HoldingKind::Swap
-            | HoldingKind::HeldOpen
-            | HoldingKind::LoopBacked
-            | HoldingKind::Holder
-            | HoldingKind::MultipathMember
+        UseKind::Mounted
+            | UseKind::Swap
+            | UseKind::HeldOpen
+            | UseKind::LoopBacked
+            | UseKind::Holder
+            | UseKind::MultipathMember
     )
 }
 
@@ -104,7 +104,7 @@ pub fn allow_named_file(roots: &Roots, path: &Path, permits: &Permits) -> Result
     }
     let others = OpenFiles::default();
     let holdings = inspect_among(roots, path, &others, Closeness::Use).unwrap_or_default();
-    let disk = |kind| matches!(kind, HoldingKind::Mounted | HoldingKind::Swap | HoldingKind::LoopBacked);
+    let disk = |kind| matches!(kind, UseKind::Mounted | UseKind::Swap | UseKind::LoopBacked);
     match holdings.holds.iter().find(|holding| disk(holding.kind)) {
         Some(use_) => Err(ExecuteError::InUse {
             target: path.display().to_string(),
@@ -126,7 +126,7 @@ fn keeps_nothing(path: &Path) -> bool {
 }
 
 /// A check of use that could not be made. On a regular file only its content matters; on a device all do.
-fn unchecked_use(roots: &Roots, path: &Path, holdings: &Holdings) -> Option<String> {
+fn unchecked_use(roots: &Roots, path: &Path, holdings: &DeviceUses) -> Option<String> {
     let device = resolve(roots, path).is_ok_and(|s| s.kind == fathom_host::TargetKind::BlockDevice);
     device.then(|| holdings.unchecked.first().map(|unknown| format!("{} ({})", unknown.what, unknown.why)))?
 }

@@ -1,7 +1,7 @@
 //! What ends workers before their work is done, what they are to the system, and queues that are no queues of bytes.
 
 use fathom_engine::{Engine, Permits, Policy};
-use fathom_record::{EventKind, Execute, ExecuteError, Run, StopReason};
+use fathom_record::{Counter, EventKind, Execute, ExecuteError, Run, StopReason};
 use fathom_spec::*;
 use std::path::Path;
 
@@ -110,7 +110,8 @@ fn no_more_completions_are_taken_at_a_time_than_asked_for() {
     let run = run(&plan);
     assert_eq!(counts(&run), (256, 0, StopReason::Finished));
     let taken = |class: &str| {
-        let found = run.samples.iter().rev().find(|sample| sample.name == format!("completed_{class}"));
+        let name = Counter::from(format!("completed_{class}"));
+        let found = run.samples.iter().rev().find(|sample| sample.name == name);
         found.map_or(0, |sample| sample.value)
     };
     assert!(taken("4") >= 64, "{}", taken("4"));

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::path::Path;
 
-use fathom_host::{extents, holding, machine, roots::Roots, storage};
+use fathom_host::{device_users, extents, machine, roots::Roots, storage};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let roots = Roots::default();
@@ -19,7 +19,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             Ok(alignment) => println!("{}", serde_json::to_string_pretty(&alignment)?),
             Err(error) => println!("{:?}", format!("{}: {error}", path.display())),
         }
-        println!("{}", serde_json::to_string_pretty(&holding::inspect(&roots, path)?)?);
+        println!("{}", serde_json::to_string_pretty(&device_users::inspect(&roots, path)?)?);
     }
     Ok(())
 }

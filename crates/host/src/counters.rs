@@ -1,7 +1,6 @@
 //! Counters as the kernel keeps them, kept raw: disks, processors, this process, pressure, other processes' I/O. A rate needs
 //! two samples and the time between, which the caller knows; a counter that went backwards is `None`, not a huge number.
 
-use std::collections::BTreeMap;
 use std::io;
 
 use schemars::JsonSchema;
@@ -33,7 +32,6 @@ const NAMES: [&str; 17] = [
 /// Older kernels keep no discards (before 4.18) and no flushes (before 5.5): those are `None`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DiskCounters {
-    /// Which disk
     pub device: DeviceNumber,
     /// The values of `NAMES`' names
     pub values: [Option<u64>; 17],
@@ -41,7 +39,6 @@ pub struct DiskCounters {
 
 /// What changed between two samples; `None` where a counter went backwards or does not exist.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[allow(missing_docs)] // The names say it all, and are the kernel's.
 pub struct DiskDifference {
     pub reads: Option<u64>,
     pub bytes_read: Option<u64>,
@@ -76,11 +73,6 @@ impl DiskCounters {
         NAMES.iter().position(|known| *known == name).and_then(|at| self.values[at])
     }
 
-    /// I/Os in flight at this moment.
-    pub fn in_flight(&self) -> Option<u64> {
-        self.values[8]
-    }
-
     /// What happened since an earlier sample of the same disk.
     pub fn since(&self, earlier: &DiskCounters) -> DiskDifference {
         let change = |at: usize| self.values[at]?.checked_sub(earlier.values[at]?);
@@ -107,11 +99,6 @@ impl DiskDifference {
         mean(self.read_ms, self.reads)
     }
 
-    /// Mean time of a write.
-    pub fn write_await_ms(&self) -> Option<f64> {
-        mean(self.write_ms, self.writes)
-    }
-
     /// Share of the time in which at least one I/O was in flight, at most 1.
     pub fn utilisation(&self, elapsed_ns: u64) -> Option<f64> {
         (elapsed_ns > 0).then_some(())?;
@@ -135,23 +122,6 @@ fn mean(sum: Option<u64>, count: Option<u64>) -> Option<f64> {
     count.filter(|count| *count > 0).and_then(|count| Some(sum? as f64 / count as f64))
 }
 
-/// One read of `/proc/diskstats`, for the disks named; one that is not listed is absent.
-pub fn read_disks(roots: &Roots, devices: &[DeviceNumber]) -> io::Result<Vec<DiskCounters>> {
-    let text = std::fs::read_to_string(roots.proc.join("diskstats"))?;
-    Ok(parse_diskstats(&text).into_iter().filter(|disk| devices.contains(&disk.device)).collect())
-}
-
-/// `254 0 vda 53495 8446 ...`
-pub fn parse_diskstats(text: &str) -> Vec<DiskCounters> {
-    let line = |line: &str| {
-        let mut words = line.split_whitespace();
-        let device = DeviceNumber { major: words.next()?.parse().ok()?, minor: words.next()?.parse().ok()? };
-        words.next()?;
-        DiskCounters::parse(device, &words.collect::<Vec<_>>().join(" "))
-    };
-    text.lines().filter_map(line).collect()
-}
-
 /// One disk's counters from `/sys/dev/block/M:m/stat`, cheaper than the whole list.
 pub fn read_disk_stat(roots: &Roots, device: DeviceNumber) -> io::Result<DiskCounters> {
     let file = roots.sys.join("dev/block").join(device.to_string()).join("stat");
@@ -168,7 +138,6 @@ pub struct CpuTicks {
     pub user: u64,
     /// Kernel, interrupts included
     pub system: u64,
-    /// Idle
     pub idle: u64,
     /// Idle while an I/O of this processor was in flight
     pub iowait: u64,
@@ -181,14 +150,6 @@ impl CpuTicks {
     pub fn total(&self) -> u64 {
         let CpuTicks { user, system, idle, iowait, steal } = self;
         user + system + idle + iowait + steal
-    }
-
-    /// Share of the time since an earlier sample that was neither idle nor waiting; `None` without a tick between, or
-    /// backwards.
-    pub fn busy_since(&self, earlier: &CpuTicks) -> Option<f64> {
-        let total = self.total().checked_sub(earlier.total()).filter(|total| *total > 0)?;
-        let still = (self.idle + self.iowait).checked_sub(earlier.idle + earlier.iowait)?;
-        Some(1.0 - still.min(total) as f64 / total as f64)
     }
 }
 
@@ -233,20 +194,9 @@ pub fn own_usage() -> io::Result<OwnUsage> {
     Ok(OwnUsage { user_us, system_us, involuntary_switches })
 }
 
-/// Microseconds in which some, or all, tasks waited for I/O (`/proc/pressure/io`); `None` where the kernel keeps none.
-pub fn io_pressure_us(roots: &Roots) -> Option<(u64, u64)> {
-    let text = read_text(&roots.proc.join("pressure/io")).ok()?;
-    let total = |kind: &str| {
-        let line = text.lines().find(|line| line.starts_with(kind))?;
-        line.rsplit_once("total=")?.1.trim().parse().ok()
-    };
-    Some((total("some")?, total("full")?))
-}
-
 /// Bytes that a process made the disks read and write.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ProcessIo {
-    /// Process
     pub pid: u32,
     /// Its short name
     pub command: String,
@@ -270,38 +220,25 @@ pub fn read_processes(roots: &Roots) -> Vec<ProcessIo> {
     names_in(&roots.proc).iter().filter_map(|name| name.parse().ok()).filter_map(read).collect()
 }
 
-/// Who did I/O between two samples, the most first, this process left out: the best guess at who keeps a disk busy.
-pub fn processes_since(before: &[ProcessIo], after: &[ProcessIo]) -> Vec<ProcessIo> {
-    let earlier: BTreeMap<u32, &ProcessIo> = before.iter().map(|process| (process.pid, process)).collect();
-    let change = |process: &ProcessIo| {
-        let old = earlier.get(&process.pid).filter(|old| old.command == process.command);
-        let (read, written) = old.map_or((0, 0), |old| (old.read_bytes, old.write_bytes));
-        let read_bytes = process.read_bytes.checked_sub(read)?;
-        let write_bytes = process.write_bytes.checked_sub(written)?;
-        let moved = read_bytes + write_bytes > 0 && process.pid != std::process::id();
-        moved.then(|| ProcessIo { read_bytes, write_bytes, ..process.clone() })
-    };
-    let mut active: Vec<ProcessIo> = after.iter().filter_map(change).collect();
-    active.sort_by_key(|process| std::cmp::Reverse(process.read_bytes + process.write_bytes));
-    active
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const LINE: &str = " 254       0 vda 100 8 800 50 40 9 80 10 3 60 70 1 0 8 2 6 7";
+    fn disk(words: &str) -> DiskCounters {
+        DiskCounters::parse(DeviceNumber { major: 8, minor: 0 }, words).unwrap()
+    }
+
+    const LINE: &str = " 100 8 800 50 40 9 80 10 3 60 70 1 0 8 2 6 7";
 
     #[test]
     fn diskstats_are_read_in_the_kernels_order_and_differences_know_backwards() {
-        let later = parse_diskstats(LINE)[0];
+        let later = disk(LINE);
         let mut earlier = later;
         earlier.values[0] = Some(90);
         earlier.values[3] = Some(30);
         earlier.values[4] = Some(41);
         let change = later.since(&earlier);
         assert_eq!(later.value("flushes"), Some(6));
-        assert_eq!(later.in_flight(), Some(3));
         assert_eq!(change.reads, Some(10));
         assert_eq!(change.read_await_ms(), Some(2.0));
         assert_eq!(change.writes, None, "went backwards");
@@ -311,17 +248,16 @@ mod tests {
 
     #[test]
     fn an_old_kernel_keeps_eleven_counters() {
-        let old = parse_diskstats("8 0 sda 1 2 3 4 5 6 7 8 9 10 11")[0];
+        let old = disk("1 2 3 4 5 6 7 8 9 10 11");
         assert_eq!(old.value("weighted_ms"), Some(11));
         assert_eq!(old.value("discards"), None);
     }
 
     #[test]
-    fn processors_are_busy_when_neither_idle_nor_waiting() {
+    fn a_processors_ticks_are_read_by_kind() {
         let earlier = parse_cpu("cpu  10 0 10 70 10 0 0 0 0 0").unwrap();
         let later = parse_cpu("cpu0 60 0 10 110 20 0 0 0 0 0").unwrap();
-        assert_eq!(later.busy_since(&earlier), Some(0.5));
-        assert_eq!(earlier.busy_since(&later), None);
+        assert_eq!((later.total() - earlier.total(), later.idle - earlier.idle), (100, 40));
     }
 
     #[test]

@@ -9,46 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::block::BlockDevice;
 use crate::link::{Link, link_of};
 use crate::roots::{DeviceNumber, Roots, Unchecked, flag_if_there, names_in, number_if_there, text_if_there};
-
-/// How a disk is attached, as far as its name and place in sysfs tell.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Transport {
-    /// PCIe NVMe
-    Nvme,
-    /// NVMe over TCP, RDMA or Fibre Channel
-    NvmeFabrics,
-    /// SATA or IDE
-    Sata,
-    /// Serial attached SCSI
-    Sas,
-    /// Fibre Channel
-    FibreChannel,
-    /// SCSI over TCP
-    Iscsi,
-    /// USB
-    Usb,
-    /// SCSI of another kind, or behind a RAID controller
-    Scsi,
-    /// virtio-blk or virtio-scsi
-    Virtio,
-    /// Xen's or Hyper-V's disk
-    Paravirtual,
-    /// SD card or eMMC
-    Mmc,
-    /// Persistent memory
-    Pmem,
-    /// Compressed memory
-    Zram,
-    /// Plain memory
-    Ram,
-    /// A file shown as a disk
-    Loop,
-    /// nbd or rbd
-    Network,
-    /// None of these
-    Other,
-}
+use crate::transport::Transport;
 
 /// The facts of one disk that nothing known stands below.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -61,13 +22,9 @@ pub struct Disk {
     pub other_paths: Vec<DeviceNumber>,
     /// Paths that the kernel hides below this name (NVMe's own multipath), or this name's and `other_paths` together.
     pub path_count: u32,
-    /// Size
     pub size_bytes: Option<u64>,
-    /// Model
     pub model: Option<String>,
-    /// Vendor
     pub vendor: Option<String>,
-    /// Serial number
     pub serial: Option<String>,
     /// World wide name, the same by every path
     pub wwid: Option<String>,

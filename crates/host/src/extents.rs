@@ -3,7 +3,6 @@
 use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
-use std::os::unix::fs::MetadataExt;
 
 use rustix::fs::{AtFlags, StatxFlags, statx};
 use schemars::JsonSchema;
@@ -31,11 +30,6 @@ pub fn direct_alignment(file: &File) -> io::Result<Option<DirectAlignment>> {
     }))
 }
 
-/// Bytes that the file system has set aside for a file (`st_blocks`); less than its length means that it is sparse.
-pub fn allocated_bytes(file: &File) -> io::Result<u64> {
-    Ok(file.metadata()?.blocks() * 512)
-}
-
 /// One extent as FIEMAP tells it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Extent {
@@ -43,7 +37,6 @@ pub struct Extent {
     pub logical: u64,
     /// Where on the file system's device; btrfs gives its own address space
     pub physical: u64,
-    /// Length
     pub length_bytes: u64,
     /// `FIEMAP_EXTENT_*`
     pub flags: u32,
@@ -72,7 +65,6 @@ pub struct WrittenState {
     pub encoded_bytes: u64,
     /// Of the written: shared with other files
     pub shared_bytes: u64,
-    /// How many extents
     pub extents: u64,
 }
 
@@ -173,7 +165,6 @@ mod tests {
                 assert!(physical_of(&file, 5000).unwrap().is_some());
                 assert_eq!(physical_of(&file, (1 << 20) + 5).unwrap(), None);
                 assert_eq!(physical_of(&file, 3 << 20).unwrap(), None);
-                assert_eq!(allocated_bytes(&file).unwrap(), 2 << 20);
             }
         }
     }

@@ -18,13 +18,11 @@ pub enum Medium {
     Disks,
     /// Memory: tmpfs, zram, a loop device on tmpfs
     Memory,
-    /// A file server
     Server(String),
     /// A ZFS pool, whose disks sysfs does not tell
     Pool(String),
     /// Another file system's directory (overlay)
     Layered,
-    /// Not known
     Unknown,
 }
 
@@ -33,7 +31,6 @@ pub enum Medium {
 pub struct FileSystem {
     /// ext4, xfs, btrfs, nfs4, tmpfs, ...
     pub kind: String,
-    /// Where it is mounted
     pub mount_point: PathBuf,
     /// What is mounted there
     pub source: String,
@@ -45,7 +42,6 @@ pub struct FileSystem {
     pub options: String,
     /// Whether it refuses writes
     pub read_only: bool,
-    /// Its size
     pub size_bytes: Option<u64>,
     /// What the caller may still write
     pub free_bytes: Option<u64>,

@@ -3,12 +3,13 @@
 //! | module | answers |
 //! |---|---|
 //! | `machine`, `limits` | what machine this is, and what our control groups and the kernel's settings allow |
-//! | `storage`, `file_system`, `disk`, `link` | what a path stands on, down to the disks and their links |
+//! | `storage`, `file_system`, `disk`, `transport`, `link` | what a path stands on, down to the disks and their links |
 //! | `block`, `mounts`, `roots` | how sysfs, mountinfo and small files are read |
 //! | `extents` | what direct I/O must be aligned to, and which bytes of a file were ever written |
+//! | `users` | users and groups by name |
 //! | `process_time` | processor time of other processes |
 //! | `counters` | disks, processors, pressure, other processes' I/O, as raw samples and their differences |
-//! | `holding`, `open_files`, `signature`, `database_directory` | what a target holds and who holds it: the guard's facts |
+//! | `device_users`, `use_kind`, `open_files`, `signature`, `database_directory` | what a target holds and who holds it: the guard's facts |
 //! | `lock` | one calibration at a time on a disk |
 //! | `scratch` | scratch files that say whose they are |
 //!
@@ -18,12 +19,13 @@
 pub mod block;
 pub mod counters;
 pub mod database_directory;
+pub mod device_users;
 pub mod disk;
 pub mod extents;
 #[cfg(test)]
 mod fabricate;
 pub mod file_system;
-pub mod holding;
+
 pub mod limits;
 pub mod link;
 pub mod lock;
@@ -38,10 +40,14 @@ pub mod scratch;
 pub mod signature;
 pub mod storage;
 mod sys;
+pub mod transport;
+pub mod use_kind;
+pub mod users;
 
-pub use holding::{Closeness, Holding, HoldingKind, Holdings, inspect, inspect_among};
+pub use device_users::{Closeness, DeviceUse, DeviceUses, inspect, inspect_among};
 pub use machine::{Machine, read_machine};
 pub use open_files::{OpenFiles, Opener};
 pub use roots::{DeviceNumber, Roots, Unknown};
 pub use scratch::Scratch;
 pub use storage::{Storage, TargetKind, resolve};
+pub use use_kind::UseKind;

@@ -41,9 +41,7 @@ pub enum IoLimitKind {
     ReadBytes,
     /// Bytes written
     WriteBytes,
-    /// Reads
     ReadOperations,
-    /// Writes
     WriteOperations,
 }
 

@@ -8,8 +8,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::block::BlockDevice;
-use crate::disk::Transport;
 use crate::roots::{names_in, read_text, text_if_there};
+use crate::transport::Transport;
 
 /// A link and its payload rate after line coding.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -16,7 +16,6 @@ use crate::storage::Storage;
 /// Who holds a lock; written into the lock file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Owner {
-    /// Process
     pub pid: u32,
     /// Since when, as the caller wrote it
     pub since: String,
@@ -40,9 +39,7 @@ pub enum LockError {
     Unusable {
         /// The disk or file system
         name: String,
-        /// What was tried
         directories: Vec<PathBuf>,
-        /// The last error
         source: io::Error,
     },
 }

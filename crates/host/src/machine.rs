@@ -12,23 +12,19 @@ use crate::roots::{Roots, Unchecked, Unknown, number_if_there, read_text, text_i
 /// The facts of the machine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Machine {
-    /// Host name
     pub hostname: Option<String>,
     /// Release of the kernel
     pub kernel: Option<String>,
     /// `x86_64`, `aarch64`, ...
     pub architecture: String,
-    /// The processor's name
     pub cpu_model: Option<String>,
     /// Processors that are online
     pub cpus_online: Option<u32>,
     /// Processors this process may use
     pub cpus_allowed: Option<u32>,
-    /// Memory
     pub memory_bytes: Option<u64>,
     /// Memory that could be had without swapping
     pub memory_available_bytes: Option<u64>,
-    /// Swap space
     pub swap_bytes: Option<u64>,
     /// Size of a page
     pub page_bytes: u64,

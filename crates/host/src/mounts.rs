@@ -14,7 +14,6 @@ pub struct Mount {
     pub device: DeviceNumber,
     /// Which part of the file system is mounted: `/` but for bind mounts and subvolumes.
     pub root: String,
-    /// Where it is mounted.
     pub mount_point: PathBuf,
     /// Options of this mount.
     pub options: String,

@@ -10,9 +10,7 @@ use std::path::{Path, PathBuf};
 /// A process that has something open.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Opener {
-    /// Its number.
     pub pid: String,
-    /// Its name.
     pub name: String,
     /// The file's name as the process opened it.
     pub file: PathBuf,

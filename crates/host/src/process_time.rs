@@ -5,7 +5,6 @@ use crate::roots::{Roots, names_in, read_text};
 /// One process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProcessTime {
-    /// Process
     pub pid: u32,
     /// Its short name
     pub command: String,

@@ -22,7 +22,6 @@ pub struct Mark {
     pub boot: String,
     /// The inode of the namespace that the pid is of.
     pub pid_namespace: u64,
-    /// Process
     pub pid: u32,
     /// When it started, in ticks since boot (field 22 of /proc/PID/stat).
     pub start_ticks: u64,
@@ -42,11 +41,9 @@ pub enum OwnerState {
 /// A scratch file that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Leftover {
-    /// Where it is
     pub path: PathBuf,
     /// Its length
     pub size_bytes: u64,
-    /// Whose it is
     pub mark: Mark,
     /// Whether that process runs
     pub owner: OwnerState,
@@ -126,9 +123,7 @@ pub fn start_ticks(roots: &Roots, pid: u32) -> Option<u64> {
 /// A scratch file of this process, locked as long as this lives and removed when it is dropped.
 #[derive(Debug)]
 pub struct Scratch {
-    /// The open file
     pub file: File,
-    /// Its path
     pub path: PathBuf,
 }
 

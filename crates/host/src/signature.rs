@@ -3,17 +3,17 @@
 
 use std::io;
 
-use crate::holding::HoldingKind::{self, *};
+use crate::use_kind::UseKind::{self, *};
 
 /// One mark: these bytes at this offset.
 struct Known {
     name: &'static str,
-    kind: HoldingKind,
+    kind: UseKind,
     offset: u64,
     magic: &'static [u8],
 }
 
-const fn known(name: &'static str, kind: HoldingKind, offset: u64, magic: &'static [u8]) -> Known {
+const fn known(name: &'static str, kind: UseKind, offset: u64, magic: &'static [u8]) -> Known {
     Known { name, kind, offset, magic }
 }
 
@@ -82,10 +82,8 @@ const SAMPLE_BYTES: u64 = 4096;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
     /// What kind of use it means
-    pub kind: HoldingKind,
-    /// Its name
+    pub kind: UseKind,
     pub name: String,
-    /// Where
     pub offset: u64,
 }
 
@@ -166,7 +164,7 @@ fn at_the_end(ends: &Ends, size_bytes: u64) -> Vec<Found> {
     let md_1_0 = sectors.checked_sub(16).map(|sector| (sector & !7) * 512);
     let back = |bytes: u64| (sectors * 512).checked_sub(bytes);
     let md: &[u8] = b"\xfc\x4e\x2b\xa9";
-    let table: &[(&str, HoldingKind, Option<u64>, &[u8])] = &[
+    let table: &[(&str, UseKind, Option<u64>, &[u8])] = &[
         ("md superblock 0.90", MdMember, md_0_90, md),
         ("md superblock 0.90, big endian", MdMember, md_0_90, b"\xa9\x2b\x4e\xfc"),
         ("md superblock 1.0", MdMember, md_1_0, md),
@@ -178,7 +176,7 @@ fn at_the_end(ends: &Ends, size_bytes: u64) -> Vec<Found> {
         ("Intel RAID", MdMember, back(1024), b"Intel Raid ISM Cfg Sig. "),
         ("DDF RAID", MdMember, back(512), b"\xde\x11\xde\x11"),
     ];
-    let is_there = |(name, kind, offset, magic): &(&str, HoldingKind, Option<u64>, &[u8])| {
+    let is_there = |(name, kind, offset, magic): &(&str, UseKind, Option<u64>, &[u8])| {
         let offset = offset.filter(|_| ends.is(*offset, magic))?;
         Some(Found { kind: *kind, name: name.to_string(), offset })
     };

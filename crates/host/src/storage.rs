@@ -11,22 +11,19 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::block::{BlockDevice, Make};
-use crate::disk::{Disk, Transport, read_disk};
+use crate::disk::{Disk, read_disk};
 use crate::file_system::{FileSystem, Medium, describe};
 use crate::mounts::{Mount, mount_of, read_mounts};
 use crate::roots::{DeviceNumber, Roots, Unchecked, Unknown};
+use crate::transport::Transport;
 
 /// What a path is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum TargetKind {
-    /// A directory
     Directory,
-    /// A regular file
     RegularFile,
-    /// A block device
     BlockDevice,
-    /// A character device
     CharacterDevice,
     /// A socket, a pipe
     Other,
@@ -52,7 +49,6 @@ pub struct Layer {
 pub struct Storage {
     /// The path without links.
     pub path: PathBuf,
-    /// What it is.
     pub kind: TargetKind,
     /// Length of the file or size of the device.
     pub size_bytes: Option<u64>,

@@ -5,15 +5,15 @@ use std::fs::{self, File, OpenOptions};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use fathom_host::holding::HoldingKind::{self, *};
-use fathom_host::holding::{Holdings, inspect, inspect_device};
+use fathom_host::UseKind::{self, *};
+use fathom_host::device_users::{DeviceUses, inspect, inspect_device};
 use fathom_host::roots::{DeviceNumber, Roots};
 use rustix::fs::OFlags;
 
 use crate::fabricate::Fabricated;
 use crate::scene::{MEBIBYTE, Scene, boot_record, loops_can_be_made};
 
-const KINDS: &[HoldingKind] = &[
+const KINDS: &[UseKind] = &[
     Mounted,
     Swap,
     PartitionTable,
@@ -46,7 +46,7 @@ enum Row {
 }
 
 /// The rows of a kind. A new kind does not compile without its rows.
-fn rows(kind: HoldingKind) -> Vec<Row> {
+fn rows(kind: UseKind) -> Vec<Row> {
     use Row::*;
     match kind {
         Mounted => vec![
@@ -109,7 +109,7 @@ fn every_kind_of_use_is_found_by_every_path_of_the_same_bytes() {
     assert!(missed.is_empty(), "{missed:#?}");
 }
 
-fn missed_by(kind: HoldingKind, devices: bool) -> Vec<String> {
+fn missed_by(kind: UseKind, devices: bool) -> Vec<String> {
     let mut missed = Vec::new();
     for row in rows(kind) {
         match row {
@@ -141,7 +141,7 @@ fn missed_by(kind: HoldingKind, devices: bool) -> Vec<String> {
     missed
 }
 
-fn missed_ways(kind: HoldingKind, name: &str, ways: &Ways) -> Vec<String> {
+fn missed_ways(kind: UseKind, name: &str, ways: &Ways) -> Vec<String> {
     assert!(ways.len() > 1, "{name}: one way is not enough");
     let mut missed = Vec::new();
     for (way, path) in ways {
@@ -403,7 +403,7 @@ fn an_empty_disk_and_the_neighbour_of_a_used_partition_are_free() {
     scene.mount(&disk.parts[0], "mounted");
     for path in [&empty, &disk.parts[1]] {
         let found = inspect(&Roots::default(), path).expect("look at it");
-        assert_eq!(found, Holdings::default(), "{}", path.display());
+        assert_eq!(found, DeviceUses::default(), "{}", path.display());
     }
 }
 

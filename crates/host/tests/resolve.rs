@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use fathom_host::disk::Transport;
 use fathom_host::extents::{DirectAlignment, direct_alignment};
 use fathom_host::file_system::Medium;
 use fathom_host::roots::{DeviceNumber, Roots};
 use fathom_host::storage::{Storage, TargetKind, resolve};
+use fathom_host::transport::Transport;
 
 use crate::fabricate::Fabricated;
 use crate::scene::{MEBIBYTE, Scene, loops_can_be_made, run};

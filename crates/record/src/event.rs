@@ -1,29 +1,14 @@
-//! What happened besides I/O, and raw samples of counters that are not ours.
+//! What happened besides I/O.
 
 use fathom_spec::{Bytes, StreamId, Verb};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-
-/// A raw counter of somebody else (diskstats, /proc/stat, cgroup, pg_stat_*), kept as it was read. A rate is
-/// computed later, from two.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Sample {
-    /// When, ns since the run's start.
-    pub at_ns: u64,
-    /// Whose: `disk vda`, `cpu`, `self`.
-    pub of: String,
-    /// Which: `reads`, `read_sectors`, `steal`.
-    pub name: String,
-    /// The counter.
-    pub value: u64,
-}
 
 /// Something that happened, with the moment at which it was seen.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Event {
     /// When, ns since the run's start.
     pub at_ns: u64,
-    /// What.
     pub what: EventKind,
 }
 
@@ -33,7 +18,6 @@ pub struct Event {
 pub enum EventKind {
     /// Something was done to a target: sysbench prepare prints a line for each, fio "Laying out".
     Target {
-        /// Its path.
         name: String,
         /// What was done.
         did: Did,
@@ -46,7 +30,6 @@ pub enum EventKind {
     Stopped(StreamId, StopReason),
     /// The kernel refused or failed an operation.
     Fault {
-        /// In which stream.
         stream: StreamId,
         /// Doing what.
         verb: Verb,
@@ -63,30 +46,22 @@ pub enum EventKind {
     },
     /// What was read is not what was written.
     Mismatch {
-        /// In which stream.
         stream: StreamId,
-        /// Where.
         offset: Bytes,
         /// What was found.
         note: String,
     },
     /// A worker has written everything, and now reads it again to check it.
     ReadsBack {
-        /// Of which stream.
         stream: StreamId,
-        /// Which worker.
         worker: u32,
         /// Since when, ns since the run's start.
         since_ns: u64,
     },
     /// Log lines that were lost because the writer was too slow.
-    Late {
-        /// How many.
-        log_entries: u64,
-    },
+    Late { log_entries: u64 },
     /// A database refused or failed a statement.
     Statement {
-        /// In which stream.
         stream: StreamId,
         /// Doing what.
         verb: Verb,
@@ -99,7 +74,6 @@ pub enum EventKind {
     },
     /// Somebody else used the disk.
     Foreign {
-        /// Which disk.
         device: String,
         /// Sectors of 512 bytes that were not ours.
         sectors: u64,
@@ -120,14 +94,12 @@ pub enum EventKind {
     },
     /// A worker that was to hold a latency ended with so many I/Os outstanding.
     Held {
-        /// In which stream.
         stream: StreamId,
         /// The most I/Os with which it was held.
         outstanding: u32,
     },
     /// No completion for as long as the plan's `stall`, with I/Os outstanding.
     Stalled {
-        /// In which stream.
         stream: StreamId,
         /// How many I/Os are outstanding.
         outstanding: u64,

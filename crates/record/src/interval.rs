@@ -84,7 +84,6 @@ impl Cell {
 /// Service times of the operations of one verb that had one priority.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AtPriority {
-    /// Of which verb.
     pub verb: Verb,
     /// The kernel's word (`ioprio` of linux/ioprio.h); 0: the worker's own.
     pub priority: u16,
@@ -95,7 +94,6 @@ pub struct AtPriority {
 /// What one worker, or several merged, did in a stretch of time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Interval {
-    /// Of which stream.
     pub stream: StreamId,
     /// Of which worker; in a merged one, of the first.
     pub worker: u32,

@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 /// Latencies of one verb: count, extremes, sums, and the distribution where it was asked for. Nanoseconds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Latency {
-    /// How many.
     pub count: u64,
     /// The smallest, ns; `u64::MAX` when there is none.
     pub min_ns: u64,
@@ -17,7 +16,6 @@ pub struct Latency {
     pub sum_ns: u64,
     /// Sum of squares, ns^2.
     pub sum_squares: f64,
-    /// The distribution.
     pub bins: Option<Histogram>,
 }
 

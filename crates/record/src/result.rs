@@ -1,6 +1,7 @@
 //! Runs with what was made of them: figures with their errors, curves, and whether they can be believed.
 
-use crate::Run;
+use crate::{CurveName, Run};
+use fathom_spec::LatencyLimit;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -17,7 +18,6 @@ pub struct ResultRecord {
     pub id: String,
     /// What made it: `calibrate`, `run`, `ping`, `fio`, `orion`.
     pub tool: String,
-    /// Version of fathom.
     pub version: String,
     /// The command line, secrets left out.
     pub command: Vec<String>,
@@ -27,15 +27,16 @@ pub struct ResultRecord {
     pub started: String,
     /// When it ended, RFC 3339.
     pub ended: String,
-    /// How it ended.
     pub ending: Ending,
     /// The targets as the user named them.
     pub targets: Vec<String>,
+    /// The most latency of small I/Os that the user tolerates, where a search was held to one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_latency: Option<LatencyLimit>,
     /// The machine and the storage: `fathom-host`'s facts, kept as they were found.
     pub facts: serde_json::Value,
     /// What ran, in order.
     pub runs: Vec<Run>,
-    /// The figures.
     pub summary: BTreeMap<FigureName, Figure>,
     /// Throughput and latency over load.
     pub curves: Vec<Curve>,
@@ -148,7 +149,6 @@ pub struct Figure {
     pub half_width: Option<f64>,
     /// Level of that interval, 0 to 1.
     pub confidence: f64,
-    /// What one is.
     pub unit: Unit,
     /// Did the interval reach the precision that was asked for?
     pub converged: bool,
@@ -262,7 +262,6 @@ pub enum BoundBy {
 /// Throughput and latency over load.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Curve {
-    /// Which.
     pub name: CurveName,
     /// Its points in order of load.
     pub points: Vec<CurvePoint>,
@@ -270,34 +269,9 @@ pub struct Curve {
     pub knee: Option<usize>,
 }
 
-/// The curves that a calibration draws.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum CurveName {
-    /// Small random reads over outstanding I/Os.
-    SmallReads,
-    /// Large reads at random places over outstanding I/Os.
-    LargeRandomReads,
-    /// Large sequential reads over streams.
-    LargeSequentialReads,
-    /// Commits over writers.
-    Commits,
-    /// Small random writes over outstanding I/Os.
-    RandomWrites,
-    /// Large sequential writes over outstanding I/Os.
-    SequentialWrites,
-    /// A mixed load over outstanding I/Os.
-    Mixed,
-    /// Small random reads over an eighth of the working set.
-    EighthReads,
-    /// Operations of a database over its sessions.
-    Sessions,
-}
-
 /// One point of a curve.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CurvePoint {
-    /// The load.
     pub load: crate::Load,
     /// Operations per second.
     pub iops: f64,
@@ -305,7 +279,6 @@ pub struct CurvePoint {
     pub iops_half_width: Option<f64>,
     /// 2^20 bytes per second.
     pub mbps: f64,
-    /// Latencies.
     pub latency: LatencyFigures,
     /// A look around, or a point on which a figure rests.
     pub exploring: bool,
@@ -316,7 +289,6 @@ pub struct CurvePoint {
 /// Whether the figures can be believed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Verdict {
-    /// In a word.
     pub state: VerdictState,
     /// Every check that led to it.
     pub checks: Vec<Check>,
@@ -351,7 +323,6 @@ impl std::fmt::Display for VerdictState {
 pub struct Check {
     /// What was checked, in a few words: `page cache bypassed`.
     pub name: String,
-    /// How it went.
     pub outcome: CheckOutcome,
     /// What was seen, in a sentence.
     pub seen: String,
@@ -374,7 +345,6 @@ pub enum CheckOutcome {
 /// Something that the user should know.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Note {
-    /// What.
     pub text: String,
     /// What to do about it, if anything.
     pub hint: Option<String>,

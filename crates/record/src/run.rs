@@ -1,6 +1,6 @@
 //! One plan's execution, as it is stored: raw facts from which everything else can be computed again.
 
-use crate::{Counts, Event, EventKind, Interval, Sample, StopReason};
+use crate::{Counts, Event, EventKind, Interval, Load, Phase, Sample, StopReason};
 use fathom_spec::{Plan, StreamId, Verb};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,6 +11,9 @@ use std::collections::BTreeSet;
 pub struct Run {
     /// What it was for: `small reads, 16 outstanding`.
     pub name: String,
+    /// The phase of a calibration to which it belongs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub phase: Option<Phase>,
     /// How much it is worth.
     pub purpose: Purpose,
     /// The load that was asked for.
@@ -38,6 +41,7 @@ impl Run {
     pub fn empty(plan: &Plan) -> Self {
         Run {
             name: String::new(),
+            phase: None,
             purpose: Purpose::Load,
             load: Load::default(),
             plan: plan.clone(),
@@ -70,21 +74,9 @@ pub enum Purpose {
     Check,
 }
 
-/// A load as a search names it: outstanding I/Os of the small and of the large kind.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
-pub struct Load {
-    /// Small I/Os outstanding, or sessions, or writers.
-    pub small: u32,
-    /// Large I/Os outstanding, or streams.
-    pub large: u32,
-}
-
 /// All that one worker did.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WorkerTotals {
-    /// Its stream.
     pub stream: StreamId,
     /// Its number in it.
     pub worker: u32,

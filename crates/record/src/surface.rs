@@ -18,7 +18,6 @@ pub struct Surface {
     pub across: String,
     /// The size down, bytes: `file`.
     pub down: String,
-    /// What was measured.
     pub cells: Vec<SurfaceCell>,
 }
 

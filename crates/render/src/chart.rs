@@ -1,7 +1,7 @@
 //! Charts of the page: lines over the load, and bars, each with its errors.
 
 use crate::svg::{self, Axis, Scale, place};
-use crate::{number, words};
+use crate::{labels, number};
 use fathom_record::{Curve, CurvePoint, Load};
 use maud::{Markup, html};
 
@@ -13,9 +13,7 @@ const HEIGHT: f64 = 300.0;
 /// One measured point.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mark {
-    /// The load.
     pub load: f64,
-    /// The value.
     pub value: f64,
     /// Half the width of its confidence interval.
     pub half_width: Option<f64>,
@@ -48,7 +46,6 @@ pub struct LineChart {
     pub label: fn(f64) -> String,
     /// Value axis in equal ratios, not from zero.
     pub logarithmic: bool,
-    /// What is drawn.
     pub series: Vec<Series>,
     /// A level that must not be passed, with its name.
     pub limit: Option<(f64, String)>,
@@ -66,7 +63,7 @@ pub fn throughput(curve: &Curve, mebibytes: bool) -> Series {
             point.iops_half_width.map(|half| if point.iops > 0.0 { half / point.iops * value } else { 0.0 });
         mark(point, value, half, &format!("{} {unit}", number::with_error(value, half)))
     };
-    Series { name: words::curve_name(curve.name).to_owned(), marks: curve.points.iter().map(mark).collect() }
+    Series { name: labels::curve_name(curve.name).to_owned(), marks: curve.points.iter().map(mark).collect() }
 }
 
 /// A curve's mean latency as a series, ns.
@@ -86,20 +83,20 @@ pub fn percentiles(curve: &Curve) -> Vec<Series> {
             .points
             .iter()
             .filter_map(|point| {
-                let ns = words::percentile(&point.latency, *quantile)?.value_ns? as f64;
+                let ns = labels::percentile(&point.latency, *quantile)?.value_ns? as f64;
                 Some(mark(point, ns, None, &format!("{name} {}", number::time(ns))))
             })
             .collect(),
     };
-    words::PERCENTILES.iter().map(series).filter(|series| !series.marks.is_empty()).collect()
+    labels::PERCENTILES.iter().map(series).filter(|series| !series.marks.is_empty()).collect()
 }
 
 fn mark(point: &CurvePoint, value: f64, half_width: Option<f64>, what: &str) -> Mark {
-    let load = words::outstanding(Some(point.load)).unwrap_or_default();
+    let load = labels::outstanding(Some(point.load)).unwrap_or_default();
     let error = number::percent_of(value, half_width).map(|e| format!(" \u{b1} {e}")).unwrap_or_default();
     let kind = if point.exploring { ", an exploring point" } else { "" };
     Mark {
-        load: words::level(point.load),
+        load: labels::level(point.load),
         value,
         half_width,
         exploring: point.exploring,
@@ -109,12 +106,12 @@ fn mark(point: &CurvePoint, value: f64, half_width: Option<f64>, what: &str) -> 
 
 /// The load at a curve's knee.
 pub fn knee(curve: &Curve) -> Option<f64> {
-    Some(words::level(curve.points.get(curve.knee?)?.load))
+    Some(labels::level(curve.points.get(curve.knee?)?.load))
 }
 
 /// A load on the load axis, with the name of its figure.
 pub fn chosen(load: Option<Load>, name: &'static str) -> Option<(f64, &'static str)> {
-    load.map(|load| (words::level(load), name))
+    load.map(|load| (labels::level(load), name))
 }
 
 impl LineChart {
@@ -310,9 +307,7 @@ fn dot(number: usize, mark: &Mark, x: f64, y: f64) -> Markup {
 /// One bar.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bar {
-    /// What it shows.
     pub name: String,
-    /// The value.
     pub value: f64,
     /// Half the width of its confidence interval.
     pub half_width: Option<f64>,

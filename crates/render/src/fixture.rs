@@ -36,6 +36,7 @@ impl Maker {
         let intervals = (0..made.seconds).map(|second| interval(&made, second)).collect();
         let run = Run {
             name: made.name,
+            phase: None,
             purpose: made.purpose,
             load: made.load,
             plan,
@@ -358,6 +359,7 @@ pub fn sample_record() -> ResultRecord {
         ended: "2026-11-21T04:38:35Z".into(),
         ending: Ending::Complete,
         targets: vec!["/data".into()],
+        max_latency: "5ms".parse().ok(),
         facts: facts(),
         runs: maker.runs,
         summary,

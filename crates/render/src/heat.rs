@@ -31,17 +31,13 @@ pub struct Field {
 pub struct Heat<'a> {
     /// Its name on the page.
     pub id: &'a str,
-    /// What it shows.
     pub title: &'a str,
     /// What it says, in a sentence for who cannot see it.
     pub says: &'a str,
     /// Left of the first column, for the rows' heads.
     pub margin: f64,
-    /// Heads.
     pub columns: &'a [String],
-    /// Heads.
     pub rows: &'a [String],
-    /// What was measured.
     pub fields: &'a [Field],
 }
 

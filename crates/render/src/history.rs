@@ -1,7 +1,7 @@
 //! The list of runs, the status line, and the plan that a dry run prints.
 
 use crate::terminal::{Style, Tone, table};
-use crate::{number, words};
+use crate::{labels, number};
 use fathom_record::VerdictState;
 use fathom_spec::Nanos;
 use std::io::{self, Write};
@@ -13,7 +13,6 @@ pub struct HistoryLine {
     pub number: i64,
     /// Its name that no other has.
     pub id: String,
-    /// What made it.
     pub tool: String,
     /// The user's own name for it.
     pub label: Option<String>,
@@ -40,7 +39,7 @@ pub fn write_history(lines: &[HistoryLine], style: Style, out: &mut impl Write) 
     for line in lines {
         rows.push(vec![
             line.number.to_string(),
-            words::moment(&line.started),
+            labels::moment(&line.started),
             line.tool.clone(),
             whole(line.max_iops),
             line.latency_ns.map_or("-".to_owned(), |ns| format!("{:.3}", ns / 1e6)),
@@ -62,7 +61,6 @@ pub enum StatusState {
     InProgress,
     /// There are results of one.
     Ready,
-    /// There is none.
     NotAvailable,
 }
 
@@ -79,7 +77,7 @@ impl std::fmt::Display for StatusState {
 /// Writes the status and the end of the last calibration (RFC 3339), as Oracle's view has them.
 pub fn write_status(state: StatusState, last: Option<&str>, out: &mut impl Write) -> io::Result<()> {
     match last {
-        Some(last) => writeln!(out, "{state}  last calibration {}", words::moment(last)),
+        Some(last) => writeln!(out, "{state}  last calibration {}", labels::moment(last)),
         None => writeln!(out, "{state}"),
     }
 }

@@ -1,7 +1,7 @@
 //! One self-contained page: no script, nothing fetched, opens from an e-mail, prints on A4.
 
 use crate::chart::{self, Bar, LineChart};
-use crate::{facts, html_details, number, timeline, words};
+use crate::{facts, html_details, labels, number, timeline};
 use fathom_record::{
     Check, CheckOutcome, Curve, CurveName, Ending, Figure, FigureName, ResultRecord, Unit, VerdictState,
 };
@@ -67,7 +67,7 @@ pub(crate) fn heading(record: &ResultRecord, targets: &str) -> Markup {
                 p class="kind" { "fathom " (record.tool) @if let Some(label) = &record.label { " \u{b7} " (label) } }
                 h1 { (targets) }
                 @if let Some(storage) = facts::storage_line(&record.facts) { p { (storage) } }
-                p class="quiet" { @if let Some(host) = host { (host) ", " } (words::moment(&record.started)) }
+                p class="quiet" { @if let Some(host) = host { (host) ", " } (labels::moment(&record.started)) }
                 @if let Some(ending) = ending { p class="doubt" { (ending) } }
             }
             (verdict(record))
@@ -100,7 +100,7 @@ fn verdict(record: &ResultRecord) -> Markup {
             } @else {
                 span { @for (at, check) in against.iter().enumerate() {
                     @if at > 0 { "; " }
-                    (words::outcome(check.outcome).0.to_lowercase()) ": " (check.name)
+                    (labels::outcome(check.outcome).0.to_lowercase()) ": " (check.name)
                 } }
             }
         }
@@ -122,20 +122,20 @@ fn value_and_unit(figure: &Figure) -> (String, String) {
 }
 
 fn card(record: &ResultRecord, name: FigureName, what: &str, lesser: bool) -> Markup {
-    let Some(figure) = words::figure(record, name) else { return html! {} };
+    let Some(figure) = labels::figure(record, name) else { return html! {} };
     let (value, unit) = value_and_unit(figure);
-    let size = words::run_of(record, figure).and_then(words::block_size);
+    let size = labels::run_of(record, figure).and_then(labels::block_size);
     let what = match (size, what.strip_prefix("{size} ")) {
         (Some(size), Some(rest)) => format!("{size} {rest}"),
         (None, Some(rest)) => rest.to_owned(),
         _ => what.to_owned(),
     };
     let alone = matches!(name, FigureName::UnloadedLatency | FigureName::CommitsPerSecond);
-    let load = if alone { None } else { words::outstanding(figure.load) };
+    let load = if alone { None } else { labels::outstanding(figure.load) };
     let error = number::percent_of(figure.value, figure.half_width);
     html! {
         div class=(if lesser { "card lesser" } else { "card" }) {
-            div class="name" { (words::figure_name(name)) }
+            div class="name" { (labels::figure_name(name)) }
             div class="value" { (value) " " small { (unit) } }
             div class="error" {
                 @match error { Some(error) => { "\u{b1} " (error) }, None => { "error not known" } }
@@ -143,7 +143,7 @@ fn card(record: &ResultRecord, name: FigureName, what: &str, lesser: bool) -> Ma
             }
             div class="more" {
                 (what) @if let Some(load) = load { ", " (load) }
-                @if let Some(bound) = words::bound(figure.bound.as_ref()) { br; (bound) }
+                @if let Some(bound) = labels::bound(figure.bound.as_ref()) { br; (bound) }
                 @if let (Some(note), true) = (&figure.note, lesser) { br; (note) }
             }
         }
@@ -151,7 +151,7 @@ fn card(record: &ResultRecord, name: FigureName, what: &str, lesser: bool) -> Ma
 }
 
 pub(crate) fn cards(record: &ResultRecord) -> Markup {
-    let limit = words::limit(record).map(|limit| format!(", {}", sign(limit))).unwrap_or_default();
+    let limit = record.max_latency.map(|limit| format!(", {}", sign(limit))).unwrap_or_default();
     let first = [
         (FigureName::MaxIops, format!("{{size}} random reads{limit}")),
         (FigureName::Latency, "mean of those reads".into()),
@@ -208,7 +208,7 @@ fn checks(record: &ResultRecord) -> Markup {
         h2 { "Can it be believed? " (record.verdict.state) }
         table {
             @for check in checks {
-                @let (word, sign) = words::outcome(check.outcome);
+                @let (word, sign) = labels::outcome(check.outcome);
                 tr {
                     td class=(class(check.outcome)) { (sign) " " (word.to_lowercase()) }
                     td { (check.name) }
@@ -255,8 +255,8 @@ fn over_load(record: &ResultRecord) -> Markup {
     };
     let sessions = curve.name == CurveName::Sessions;
     let best = if sessions { FigureName::Iops } else { FigureName::MaxIops };
-    let load = words::figure(record, best).and_then(|f| f.load);
-    let limit = words::limit(record);
+    let load = labels::figure(record, best).and_then(|f| f.load);
+    let limit = record.max_latency;
     let base = |id, title: &str, value_title: &str, series| LineChart {
         id,
         title: title.to_owned(),
@@ -290,7 +290,7 @@ fn over_load(record: &ResultRecord) -> Markup {
     };
     let eighth = record.curves.iter().find(|c| c.name == CurveName::EighthReads && !c.points.is_empty());
     html! {
-        h2 { "Throughput and latency over load: " (words::curve_name(curve.name)) }
+        h2 { "Throughput and latency over load: " (labels::curve_name(curve.name)) }
         p class="quiet" { "Filled points were measured to the precision asked for and carry their 95 % interval; hollow ones are short looks around." }
         div class="charts" {
             (figure(iops.draw(), "Throughput", "More outstanding I/Os give more, up to the knee.", false))
@@ -350,7 +350,7 @@ fn large_chart(record: &ResultRecord) -> Option<Markup> {
 fn large_and_writes(record: &ResultRecord) -> Markup {
     let eighth = record.curves.iter().any(|c| c.name == CurveName::EighthReads && !c.points.is_empty());
     let bar = |(name, text): &(FigureName, &str)| {
-        let figure = words::figure(record, *name)?;
+        let figure = labels::figure(record, *name)?;
         Some(Bar { name: (*text).to_owned(), value: figure.value, half_width: figure.half_width })
     };
     let commits: Vec<Bar> = [
@@ -377,7 +377,7 @@ fn large_and_writes(record: &ResultRecord) -> Markup {
     if commits.is_empty() && streams.is_empty() && large.is_none() {
         return html! {};
     }
-    let writes = words::figure(record, FigureName::DeviceWritesPerCommit).map(|f| f.value);
+    let writes = labels::figure(record, FigureName::DeviceWritesPerCommit).map(|f| f.value);
     let caption = match writes {
         Some(writes) => {
             let writes = number::significant(writes, 2);
@@ -396,9 +396,9 @@ fn large_and_writes(record: &ResultRecord) -> Markup {
 }
 
 fn over_time(record: &ResultRecord) -> Markup {
-    let headline = words::figure(record, FigureName::MaxIops)
-        .or_else(|| words::figure(record, FigureName::Iops))
-        .and_then(|figure| words::run_of(record, figure));
+    let headline = labels::figure(record, FigureName::MaxIops)
+        .or_else(|| labels::figure(record, FigureName::Iops))
+        .and_then(|figure| labels::run_of(record, figure));
     let heat = headline.and_then(timeline::heat_map);
     let name = headline.map(|run| run.name.clone()).unwrap_or_default();
     let whole = timeline::whole_run(record);

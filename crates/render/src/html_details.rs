@@ -1,6 +1,6 @@
 //! The page's lower part: tables of latencies, facts and runs, and how to read it all.
 
-use crate::{facts, number, words};
+use crate::{facts, labels, number};
 use fathom_record::{FigureName, LatencyFigures, Purpose, ResultRecord};
 use fathom_spec::Bytes;
 use maud::{Markup, html};
@@ -15,7 +15,7 @@ pub(crate) fn latencies(record: &ResultRecord) -> Markup {
     if rows.is_empty() {
         return html! {};
     }
-    let limit = words::limit(record);
+    let limit = record.max_latency;
     html! {
         h2 { "Latencies behind the figures" }
         div class="scroll" { table {
@@ -25,9 +25,9 @@ pub(crate) fn latencies(record: &ResultRecord) -> Markup {
             }
             @for (name, latency) in rows {
                 tr {
-                    td { (words::figure_name(*name)) }
+                    td { (labels::figure_name(*name)) }
                     td class="number" { (number::time(latency.mean_ns)) }
-                    @for (quantile, _) in words::PERCENTILES { (percentile(latency, quantile)) }
+                    @for (quantile, _) in labels::PERCENTILES { (percentile(latency, quantile)) }
                     td class="number" { (number::time(latency.max_ns as f64)) }
                     td class="number" { @match latency.over_limit { Some(share) if limit.is_some() => (number::percent(share)), _ => "-" } }
                     td class="number" { (number::grouped(latency.count as f64)) }
@@ -40,7 +40,7 @@ pub(crate) fn latencies(record: &ResultRecord) -> Markup {
 }
 
 fn percentile(latency: &LatencyFigures, quantile: f64) -> Markup {
-    let found = words::percentile(latency, quantile);
+    let found = labels::percentile(latency, quantile);
     match found.and_then(|p| p.value_ns) {
         Some(ns) => html! { td class="number" { (number::time(ns as f64)) } },
         None => {
@@ -56,7 +56,7 @@ fn reasons(record: &ResultRecord) -> Vec<String> {
         for missing in figure.latency.iter().flat_map(|l| &l.percentiles).filter(|p| p.value_ns.is_none()) {
             let why = missing.why.as_deref().unwrap_or("not kept");
             let quantile = fathom_spec::Quantile(missing.quantile);
-            out.push(format!("{} {quantile}: {why}", words::figure_name(*name)));
+            out.push(format!("{} {quantile}: {why}", labels::figure_name(*name)));
         }
     }
     out
@@ -81,8 +81,8 @@ pub(crate) fn machine(record: &ResultRecord) -> Markup {
 }
 
 pub(crate) fn how_to_read(record: &ResultRecord) -> Markup {
-    let small = words::sized(record, FigureName::MaxIops, "reads at random places");
-    let large = words::sized(record, FigureName::MaxMbps, "reads");
+    let small = labels::sized(record, FigureName::MaxIops, "reads at random places");
+    let large = labels::sized(record, FigureName::MaxMbps, "reads");
     html! {
         h2 { "How to read this page" }
         div class="read" {
@@ -121,7 +121,7 @@ pub(crate) fn runs(record: &ResultRecord) -> Markup {
                         td { (purpose(run.purpose)) }
                         td class="number" { (format!("{:.1} s", run.began_ns as f64 / 1e9)) }
                         td class="number" { (number::time(run.length_ns as f64)) }
-                        td class="number" { (words::block_size(run).unwrap_or_default()) }
+                        td class="number" { (labels::block_size(run).unwrap_or_default()) }
                         td class="number" { (number::grouped(sum as f64)) }
                         td class="quiet" { (run.queues.join("; ")) }
                     }
@@ -150,7 +150,7 @@ pub(crate) fn footer(record: &ResultRecord) -> Markup {
         .sum();
     html! {
         footer {
-            "fathom " (record.version) " \u{b7} record " (record.id) " \u{b7} " (words::moment(&record.started)) " to " (words::moment(&record.ended))
+            "fathom " (record.version) " \u{b7} record " (record.id) " \u{b7} " (labels::moment(&record.started)) " to " (labels::moment(&record.ended))
             @if moved > 0 { " \u{b7} " (Bytes(moved)) " read and written" }
         }
     }

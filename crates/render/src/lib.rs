@@ -17,7 +17,7 @@
 //! | [`surface`] | a page with heat maps and surfaces over two sizes |
 //! | [`chart`], [`timeline`], [`heat`], [`svg`] | the charts of those pages |
 //! | [`number`] | numbers as people read them |
-//! | [`words`] | what figures, loads and bounds are called |
+//! | [`labels`] | what figures, loads and bounds are called |
 
 pub mod chart;
 pub mod csv;
@@ -29,6 +29,7 @@ pub mod history;
 pub mod html;
 mod html_details;
 pub mod json;
+pub mod labels;
 pub mod load;
 pub mod matrix;
 pub mod number;
@@ -40,7 +41,6 @@ pub mod svg;
 pub mod terminal;
 pub mod text;
 pub mod timeline;
-pub mod words;
 
 pub use record_doc::record_doc;
 pub use terminal::Style;

@@ -1,7 +1,7 @@
 //! One load (`run`) and `ping` for the terminal.
 
 use crate::terminal::Style;
-use crate::{number, text, words};
+use crate::{labels, number, text};
 use fathom_record::{Figure, FigureName, LatencyFigures, ResultRecord, Unit};
 use std::io::{self, Write};
 
@@ -24,7 +24,7 @@ pub fn write(
     out: &mut impl Write,
 ) -> io::Result<()> {
     for (name, head) in FIGURES {
-        if let Some(figure) = words::figure(record, name) {
+        if let Some(figure) = labels::figure(record, name) {
             one(record, figure, head, style, out)?;
         }
     }
@@ -40,7 +40,7 @@ pub fn write(
 /// Writes what `ping` saw: the latencies of single reads, no throughput (there is none to speak of).
 pub fn write_ping(record: &ResultRecord, style: Style, out: &mut impl Write) -> io::Result<()> {
     let target = record.targets.join(", ");
-    match words::figure(record, FigureName::ReadLatency).and_then(|f| f.latency.as_ref()) {
+    match labels::figure(record, FigureName::ReadLatency).and_then(|f| f.latency.as_ref()) {
         Some(latency) => {
             let reads = number::grouped(latency.count as f64);
             let plural = if latency.count == 1 { "" } else { "s" };
@@ -55,7 +55,7 @@ pub fn write_ping(record: &ResultRecord, style: Style, out: &mut impl Write) -> 
 fn latencies(record: &ResultRecord) -> Vec<(&'static str, &LatencyFigures)> {
     FIGURES
         .iter()
-        .filter_map(|(name, head)| Some((*head, words::figure(record, *name)?.latency.as_ref()?)))
+        .filter_map(|(name, head)| Some((*head, labels::figure(record, *name)?.latency.as_ref()?)))
         .collect()
 }
 
@@ -66,12 +66,12 @@ fn one(
     style: Style,
     out: &mut impl Write,
 ) -> io::Result<()> {
-    let size = words::run_of(record, figure).and_then(words::block_size);
+    let size = labels::run_of(record, figure).and_then(labels::block_size);
     let mut parts = Vec::new();
     match figure.unit {
         Unit::PerSecond => {
             parts.push(format!("{} operations/s", size.unwrap_or_default()).trim().to_owned());
-            parts.extend(words::outstanding(figure.load));
+            parts.extend(labels::outstanding(figure.load));
         }
         Unit::MebibytesPerSecond => parts.push("MiB/s (2^20 bytes)".to_owned()),
         Unit::Nanoseconds if head == "response" => parts.push("mean, from the intended start".to_owned()),
@@ -79,7 +79,7 @@ fn one(
         Unit::Ratio => parts.push("of the first throughput was left at the end".to_owned()),
     }
     let mut text = parts.join(", ");
-    for more in [words::bound(figure.bound.as_ref()), figure.note.clone()].into_iter().flatten() {
+    for more in [labels::bound(figure.bound.as_ref()), figure.note.clone()].into_iter().flatten() {
         text.push_str("; ");
         text.push_str(&more);
     }
@@ -103,7 +103,7 @@ mod tests {
     /// A described load made of the sample's figures.
     fn load() -> ResultRecord {
         let mut record = sample_record();
-        let take = |name| words::figure(&record, name).cloned().unwrap();
+        let take = |name| labels::figure(&record, name).cloned().unwrap();
         let (iops, latency, mbps) =
             (take(FigureName::MaxIops), take(FigureName::Latency), take(FigureName::MaxMbps));
         record.tool = "run".into();

@@ -2,7 +2,7 @@
 
 use crate::plot::{self, Panel};
 use crate::terminal::Style;
-use crate::{number, text, words};
+use crate::{labels, number, text};
 use fathom_record::{CurveName, Figure, FigureName, LatencyFigures, ResultRecord, Unit};
 use std::io::{self, Write};
 
@@ -31,17 +31,17 @@ pub fn write(
     out: &mut impl Write,
 ) -> io::Result<()> {
     for (name, head, says) in FIGURES {
-        if let Some(figure) = words::figure(record, name) {
+        if let Some(figure) = labels::figure(record, name) {
             one(figure, head, says, style, out)?;
         }
     }
-    if let Some(figure) = words::figure(record, FigureName::OfTheDisk) {
+    if let Some(figure) = labels::figure(record, FigureName::OfTheDisk) {
         one(figure, "of disk", "of what the disk can do at that latency", style, out)?;
     }
     let latencies: Vec<(&str, &LatencyFigures)> = FIGURES
         .iter()
         .filter(|(name, _, _)| *name != FigureName::Iops)
-        .filter_map(|(name, head, _)| Some((*head, words::figure(record, *name)?.latency.as_ref()?)))
+        .filter_map(|(name, head, _)| Some((*head, labels::figure(record, *name)?.latency.as_ref()?)))
         .collect();
     text::percentiles(&latencies, style, out)?;
     curve(record, style, out)?;
@@ -82,9 +82,9 @@ fn one(figure: &Figure, head: &str, says: &str, style: Style, out: &mut impl Wri
 fn curve(record: &ResultRecord, style: Style, out: &mut impl Write) -> io::Result<()> {
     let wanted = |curve: &&fathom_record::Curve| curve.name == CurveName::Sessions && curve.points.len() > 1;
     let Some(curve) = record.curves.iter().find(wanted) else { return Ok(()) };
-    let rate: Vec<(f64, f64)> = curve.points.iter().map(|p| (words::level(p.load), p.iops)).collect();
+    let rate: Vec<(f64, f64)> = curve.points.iter().map(|p| (labels::level(p.load), p.iops)).collect();
     let late: Vec<(f64, f64)> =
-        curve.points.iter().map(|p| (words::level(p.load), p.latency.mean_ns)).collect();
+        curve.points.iter().map(|p| (labels::level(p.load), p.latency.mean_ns)).collect();
     let side_by_side = style.columns() >= 72;
     let width = if side_by_side { (style.columns() - 2) / 2 } else { style.columns() }.min(56);
     let mark = if style.unicode { '\u{25cf}' } else { '#' };

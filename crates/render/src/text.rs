@@ -3,7 +3,7 @@
 
 use crate::plot::{self, Panel};
 use crate::terminal::{Style, Tone, table};
-use crate::{number, words};
+use crate::{labels, number};
 use fathom_record::{
     CheckOutcome, CurveName, Ending, Figure, FigureName, LatencyFigures, ResultRecord, VerdictState,
 };
@@ -22,10 +22,10 @@ pub fn write(
     oracle_lines(record, style, out)?;
     further_figures(record, style, out)?;
     let shown = [
-        ("unloaded", words::figure(record, FigureName::UnloadedLatency)),
-        ("at max_iops", words::figure(record, FigureName::MaxIops)),
-        ("mixed", words::figure(record, FigureName::Iops)),
-        ("commit", words::figure(record, FigureName::CommitsPerSecond)),
+        ("unloaded", labels::figure(record, FigureName::UnloadedLatency)),
+        ("at max_iops", labels::figure(record, FigureName::MaxIops)),
+        ("mixed", labels::figure(record, FigureName::Iops)),
+        ("commit", labels::figure(record, FigureName::CommitsPerSecond)),
     ];
     let rows: Vec<(&str, &LatencyFigures)> =
         shown.iter().filter_map(|(name, figure)| Some((*name, figure.as_ref()?.latency.as_ref()?))).collect();
@@ -70,7 +70,7 @@ fn join(parts: &[Option<String>], with: &str) -> String {
 /// What else a reader must know of a figure: what bounds it, that it did not converge.
 fn tail(figure: &Figure) -> String {
     let open = (!figure.converged).then(|| "did not converge".to_owned());
-    join(&[words::bound(figure.bound.as_ref()), open, figure.note.clone()], "; ")
+    join(&[labels::bound(figure.bound.as_ref()), open, figure.note.clone()], "; ")
 }
 
 fn with_tail(text: String, figure: &Figure) -> String {
@@ -83,22 +83,22 @@ fn with_tail(text: String, figure: &Figure) -> String {
 /// The three lines that a script greps, in the form in which CALIBRATE_IO's users print them.
 fn oracle_lines(record: &ResultRecord, style: Style, out: &mut impl Write) -> io::Result<()> {
     let missing = |name: &str, out: &mut dyn Write| writeln!(out, "{name} = -          not measured");
-    match words::figure(record, FigureName::MaxIops) {
+    match labels::figure(record, FigureName::MaxIops) {
         Some(figure) => {
             let parts = [
-                Some(words::sized(record, FigureName::MaxIops, "random reads/s")),
-                words::outstanding(figure.load),
-                words::limit(record).map(|limit| limit.to_string()),
+                Some(labels::sized(record, FigureName::MaxIops, "random reads/s")),
+                labels::outstanding(figure.load),
+                record.max_latency.map(|limit| limit.to_string()),
             ];
             let text = with_tail(join(&parts, ", "), figure);
             line("max_iops = ", &format!("{:.0}", figure.value), &error_of(figure), &text, style, out)?;
         }
         None => missing("max_iops", out)?,
     }
-    match words::figure(record, FigureName::Latency) {
+    match labels::figure(record, FigureName::Latency) {
         Some(figure) => {
             let over = figure.latency.as_ref().and_then(|l| l.over_limit);
-            let over = over.zip(words::limit(record));
+            let over = over.zip(record.max_latency);
             let over = over.map(|(share, limit)| {
                 format!("{} of them took over {}", number::percent(share), limit.at_most)
             });
@@ -109,11 +109,11 @@ fn oracle_lines(record: &ResultRecord, style: Style, out: &mut impl Write) -> io
         }
         None => missing("latency ", out)?,
     }
-    match words::figure(record, FigureName::MaxMbps) {
+    match labels::figure(record, FigureName::MaxMbps) {
         Some(figure) => {
-            let reads = words::sized(record, FigureName::MaxMbps, "reads");
+            let reads = labels::sized(record, FigureName::MaxMbps, "reads");
             let unit = Some(format!("MiB/s (2^20 bytes), {reads}"));
-            let text = with_tail(join(&[unit, words::outstanding(figure.load)], ", "), figure);
+            let text = with_tail(join(&[unit, labels::outstanding(figure.load)], ", "), figure);
             line("max_mbps = ", &format!("{:.0}", figure.value), &error_of(figure), &text, style, out)
         }
         None => missing("max_mbps", out),
@@ -121,7 +121,7 @@ fn oracle_lines(record: &ResultRecord, style: Style, out: &mut impl Write) -> io
 }
 
 fn further_figures(record: &ResultRecord, style: Style, out: &mut impl Write) -> io::Result<()> {
-    let figure = |name| words::figure(record, name);
+    let figure = |name| labels::figure(record, name);
     let mut one = |name: FigureName, head: &str, text: String| match figure(name) {
         Some(figure) => {
             let value = match figure.unit {
@@ -133,40 +133,40 @@ fn further_figures(record: &ResultRecord, style: Style, out: &mut impl Write) ->
         }
         None => Ok(()),
     };
-    let at = |name: FigureName| figure(name).and_then(|f| words::outstanding(f.load)).unwrap_or_default();
+    let at = |name: FigureName| figure(name).and_then(|f| labels::outstanding(f.load)).unwrap_or_default();
     one(FigureName::MaxPmbps, "max_pmbps", "MiB/s (2^20 bytes) by one process".into())?;
     one(FigureName::UnloadedLatency, "unloaded", "mean of one read alone, 1 outstanding".into())?;
     let knee = format!("reads/s at {}: more load costs more latency than it gives", at(FigureName::KneeIops));
     one(FigureName::KneeIops, "knee", knee)?;
     one(FigureName::EighthIops, "an eighth", "reads/s over an eighth of the working set".into())?;
     let mixed = [
-        Some(words::sized(record, FigureName::Iops, "random reads and writes/s")),
-        figure(FigureName::Iops).and_then(|f| words::share_of_reads(words::run_of(record, f)?)),
-        figure(FigureName::Iops).and_then(|f| words::outstanding(f.load)),
+        Some(labels::sized(record, FigureName::Iops, "random reads and writes/s")),
+        figure(FigureName::Iops).and_then(|f| labels::share_of_reads(labels::run_of(record, f)?)),
+        figure(FigureName::Iops).and_then(|f| labels::outstanding(f.load)),
     ];
     one(FigureName::Iops, "mixed", join(&mixed, ", "))?;
     one(FigureName::CommitsPerSecond, "commits", commit_text(record))?;
-    let writes = words::sized(record, FigureName::RandomWriteIops, "random writes/s");
+    let writes = labels::sized(record, FigureName::RandomWriteIops, "random writes/s");
     one(FigureName::RandomWriteIops, "rand_write", format!("{writes}, {}", at(FigureName::RandomWriteIops)))?;
-    let size = words::sized(record, FigureName::SequentialWriteMbps, "sequential writes");
+    let size = labels::sized(record, FigureName::SequentialWriteMbps, "sequential writes");
     one(FigureName::SequentialWriteMbps, "seq_write", format!("MiB/s (2^20 bytes), {size}"))
 }
 
 /// The ways to commit side by side, as pg_test_fsync shows them.
 fn commit_text(record: &ResultRecord) -> String {
     let of = |name, what: &str| {
-        let figure = words::figure(record, name)?;
+        let figure = labels::figure(record, name)?;
         let error = error_of(figure).replace("+- ", "+-");
         Some(format!("{what} {} {error}", number::grouped(figure.value)))
     };
-    let size = words::sized(record, FigureName::CommitsPerSecond, "append, then fdatasync");
+    let size = labels::sized(record, FigureName::CommitsPerSecond, "append, then fdatasync");
     let parts = [
         Some(format!("commits/s by one writer ({size})")),
         of(FigureName::CommitsDsync, "O_DSYNC"),
         of(FigureName::CommitsFsync, "fsync"),
         of(FigureName::GroupCommits4, "4 writers"),
         of(FigureName::GroupCommits16, "16 writers"),
-        words::figure(record, FigureName::DeviceWritesPerCommit)
+        labels::figure(record, FigureName::DeviceWritesPerCommit)
             .map(|f| format!("{} device writes a commit", number::significant(f.value, 2))),
     ];
     join(&parts, "; ")
@@ -186,8 +186,8 @@ pub(crate) fn percentiles(
     let mut cells = vec![heads.map(String::from).to_vec()];
     for (name, latency) in rows {
         let mut row = vec![(*name).to_owned(), number::time(latency.mean_ns)];
-        for (quantile, label) in words::PERCENTILES {
-            let found = words::percentile(latency, quantile);
+        for (quantile, label) in labels::PERCENTILES {
+            let found = labels::percentile(latency, quantile);
             row.push(match found.and_then(|p| p.value_ns) {
                 Some(ns) => number::time(ns as f64),
                 None => {
@@ -216,10 +216,10 @@ fn curve(record: &ResultRecord, style: Style, out: &mut impl Write) -> io::Resul
     let Some(curve) = record.curves.iter().find(|c| wanted.contains(&c.name) && c.points.len() > 1) else {
         return Ok(());
     };
-    let chosen = words::figure(record, FigureName::MaxIops).and_then(|f| f.load);
+    let chosen = labels::figure(record, FigureName::MaxIops).and_then(|f| f.load);
     let marked = curve.points.iter().position(|p| Some(p.load) == chosen);
     let of = |value: fn(&fathom_record::CurvePoint) -> f64| -> Vec<(f64, f64)> {
-        curve.points.iter().map(|p| (words::level(p.load), value(p))).collect()
+        curve.points.iter().map(|p| (labels::level(p.load), value(p))).collect()
     };
     let (iops, latency) = (of(|p| p.iops), of(|p| p.latency.mean_ns));
     let side_by_side = style.columns() >= 72;
@@ -255,7 +255,7 @@ pub(crate) fn verdict(record: &ResultRecord, style: Style, out: &mut impl Write)
     for wanted in [CheckOutcome::Failed, CheckOutcome::Unknown, CheckOutcome::Noted] {
         let tone = if wanted == CheckOutcome::Failed { Tone::Bad } else { Tone::Warning };
         for check in record.verdict.checks.iter().filter(|c| c.outcome == wanted) {
-            let (word, _) = words::outcome(wanted);
+            let (word, _) = labels::outcome(wanted);
             let head = format!("  {}{}", style.paint(tone, word), " ".repeat(9 - word.len()));
             let text = format!("{}: {}", check.name, check.seen);
             out.write_all(style.hanging(&head, 11, &text).as_bytes())?;

@@ -1,7 +1,7 @@
 //! The chart over the whole run, and latencies over time as a heat map.
 
 use crate::svg::{self, Axis, Scale, place};
-use crate::{number, words};
+use crate::{labels, number};
 use fathom_record::{Histogram, ResultRecord, Run};
 use fathom_spec::{Bytes, Verb};
 use maud::{Markup, html};
@@ -16,7 +16,6 @@ const RIGHT: f64 = WIDTH - 14.0;
 struct Rates {
     /// s since the start of the record.
     start_s: f64,
-    /// s
     step_s: f64,
     /// Operations a second, 2^20 bytes a second.
     steps: Vec<(f64, f64)>,
@@ -113,8 +112,8 @@ fn phases(runs: &[Run]) -> Vec<Phase> {
     for run in runs {
         let (from_s, to_s) = (run.began_ns as f64 / 1e9, (run.began_ns + run.length_ns) as f64 / 1e9);
         match out.last_mut() {
-            Some(last) if last.name == words::phase(run) => last.to_s = to_s,
-            _ => out.push(Phase { name: words::phase(run).to_owned(), from_s, to_s }),
+            Some(last) if last.name == labels::phase(run) => last.to_s = to_s,
+            _ => out.push(Phase { name: labels::phase(run).to_owned(), from_s, to_s }),
         }
     }
     out

@@ -54,12 +54,12 @@ impl Others {
 
     /// Mean latency of reads and writes that were not ours, ms; `None` when there were too few to tell.
     fn latency_ms(&self, before: &[DiskCounters], now: &[DiskCounters], ours: &Counts) -> Option<f64> {
-        let sum = |name: &str| -> Option<f64> {
-            let pairs = before.iter().zip(now);
-            pairs.map(|(b, n)| Some(n.value(name)?.checked_sub(b.value(name)?)? as f64)).sum()
-        };
-        let count = sum("reads")? + sum("writes")? - ours.operations as f64;
-        let time = sum("read_ms")? + sum("write_ms")? - ours.latency_sum_ns as f64 / 1e6;
+        let (mut count, mut time) = (-(ours.operations as f64), -(ours.latency_sum_ns as f64 / 1e6));
+        for (before, now) in before.iter().zip(now) {
+            let difference = now.since(before);
+            count += (difference.reads? + difference.writes?) as f64;
+            time += (difference.read_ms? + difference.write_ms?) as f64;
+        }
         (count >= 5.0).then(|| (time / count).max(0.0))
     }
 }

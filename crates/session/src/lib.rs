@@ -45,6 +45,21 @@ pub struct Session<'a> {
     pub progress: bool,
 }
 
+impl Session<'_> {
+    /// The same with another executor: a database runs plans of its own.
+    pub fn on<'e>(&self, execute: &'e mut dyn Execute) -> Session<'e> {
+        Session {
+            environment: self.environment.clone(),
+            console: self.console.clone(),
+            execute,
+            roots: self.roots.clone(),
+            store: self.store.clone(),
+            command: self.command.clone(),
+            progress: self.progress,
+        }
+    }
+}
+
 /// How a command ended, and with that the program's exit status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {

@@ -5,8 +5,8 @@ use crate::preflight::{self, Found};
 use crate::record_writer::{RecordWriter, empty_record};
 use crate::targets::Ready;
 use crate::{Console, Environment, Session};
-use fathom_calibrate::described::described;
-use fathom_calibrate::phase::Precision;
+use fathom_calibrate::load_figures::load_figures;
+use fathom_calibrate::precision::Precision;
 use fathom_calibrate::verdict::Evidence;
 use fathom_drive::Clock;
 use fathom_host::{Roots, resolve};
@@ -134,15 +134,21 @@ impl Session<'_> {
     /// Looks at the machine and at what is below the targets, and marks the measurement as in progress.
     pub fn begin(&mut self, setup: Setup<'_>) -> Measurement<'_> {
         let found = preflight::look(&self.roots, setup.ready);
-        self.begin_with(setup, found)
+        self.begin_with(setup, found, None)
     }
 
-    /// The same after the machine was looked at.
-    pub fn begin_with(&mut self, setup: Setup<'_>, mut found: Found) -> Measurement<'_> {
+    /// The same after the machine was looked at; the user may know better how many physical disks there are.
+    pub fn begin_with(
+        &mut self,
+        setup: Setup<'_>,
+        mut found: Found,
+        physical_disks: Option<u32>,
+    ) -> Measurement<'_> {
         let facts = found.facts(setup.request).unwrap_or_default();
         let mut record =
             empty_record(setup.tool, &self.command, setup.label, setup.targets, facts, &self.environment);
-        let (writer, lost) = RecordWriter::begin(self.store.clone(), &record, found.physical_disks());
+        let (writer, lost) =
+            RecordWriter::begin(self.store.clone(), &record, physical_disks.or(found.physical_disks()));
         record.notes.append(&mut found.notes);
         record.notes.extend(lost);
         let disks = found.disks.iter().map(|(name, number)| Disk {
@@ -225,20 +231,25 @@ impl Measurement<'_> {
     /// Makes the figures and the verdict, and keeps the whole.
     pub fn finish(mut self, end: End) -> Finished {
         self.judge(end);
-        self.record.ended = self.environment.now();
+        self.close()
+    }
+
+    /// Keeps the whole as it was judged.
+    pub fn close(mut self) -> Finished {
         self.writer.finish(&self.record, &self.console);
         Finished { saved: self.writer.saved(), record: self.record }
     }
 
-    /// Figures, checks and verdict of what was measured so far.
-    fn judge(&mut self, end: End) {
+    /// Figures, checks and verdict of what was measured; the record has its end.
+    pub fn judge(&mut self, end: End) {
         let End { ending, figures, grounds, checks: own, notes } = end;
         let record = &mut self.record;
         record.ending = ending;
+        record.ended = self.environment.now();
         record.notes.extend(notes);
         (record.summary, record.curves) = match figures {
             Figures::Own(summary, curves) => (summary, curves),
-            Figures::Load => (load_figures(&record.runs), Vec::new()),
+            Figures::Load => (figures_of_last(&record.runs), Vec::new()),
         };
         let mut checks = own;
         checks.extend(self.found.checks());
@@ -283,7 +294,7 @@ fn is_measured(run: &Run) -> bool {
 }
 
 /// Throughput and latencies of the last load that was measured, with the index of its run.
-fn load_figures(runs: &[Run]) -> BTreeMap<FigureName, Figure> {
+fn figures_of_last(runs: &[Run]) -> BTreeMap<FigureName, Figure> {
     let Some((index, run)) = runs.iter().enumerate().rfind(|(_, run)| is_measured(run)) else {
         return BTreeMap::new();
     };
@@ -292,7 +303,7 @@ fn load_figures(runs: &[Run]) -> BTreeMap<FigureName, Figure> {
 
 /// Throughput and latencies of one run, which is the record's `index`-th.
 pub fn figures_of(run: &Run, index: usize) -> BTreeMap<FigureName, Figure> {
-    let mut figures = described(run);
+    let mut figures = load_figures(run);
     figures.values_mut().for_each(|figure| figure.run = Some(index));
     figures
 }

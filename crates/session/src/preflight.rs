@@ -11,6 +11,7 @@ use fathom_record::{Check, CheckOutcome, Note};
 use fathom_spec::{Bytes, Nanos};
 
 /// Facts, warnings, and what they mean for the verdict.
+#[derive(Clone)]
 pub struct Found {
     /// The machine.
     pub machine: Machine,
@@ -107,6 +108,21 @@ fn around(machine: &Machine, storages: &[Storage], disks: &[(String, DeviceNumbe
 }
 
 impl Found {
+    /// What is known where nobody looked at the storage: the machine alone.
+    pub fn unseen(roots: &Roots) -> Self {
+        let why = "the preflight was left out".to_owned();
+        Found {
+            machine: read_machine(roots),
+            storages: Vec::new(),
+            notes: Vec::new(),
+            evidence: Evidence { unchecked: vec![why], ..Evidence::default() },
+            around: Surroundings::default(),
+            buffered_below: None,
+            in_memory: None,
+            disks: Vec::new(),
+        }
+    }
+
     /// How many physical disks there are, where that can be told.
     pub fn physical_disks(&self) -> Option<u32> {
         let counts: Option<Vec<u32>> = self.storages.iter().map(|s| s.physical_disks).collect();

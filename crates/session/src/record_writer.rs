@@ -103,6 +103,11 @@ impl RecordWriter {
     }
 }
 
+/// The verdict of what nobody has judged.
+pub fn no_verdict() -> Verdict {
+    Verdict { state: VerdictState::CannotTell, checks: Vec::new() }
+}
+
 /// A record in which nothing has been measured yet.
 pub fn empty_record(
     tool: &str,
@@ -123,11 +128,12 @@ pub fn empty_record(
         ended: environment.now(),
         ending: Ending::Interrupted,
         targets,
+        max_latency: None,
         facts,
         runs: Vec::new(),
         summary: Default::default(),
         curves: Vec::new(),
-        verdict: Verdict { state: VerdictState::CannotTell, checks: Vec::new() },
+        verdict: no_verdict(),
         notes: Vec::new(),
     }
 }

@@ -16,6 +16,7 @@
 //! | [`discards`] | blocks that are discarded before they are checked |
 //! | [`priority`] | operations at a priority of their own |
 //! | [`terms`] | what workers are to the system, and what they put up with |
+//! | [`verb`] | what one operation does |
 //! | [`command`] | commands that run beside |
 //! | [`blocks`] | block work: pattern, mix, sizes, content, verification |
 
@@ -31,6 +32,7 @@ pub mod priority;
 pub mod quantity;
 pub mod stream;
 pub mod terms;
+pub mod verb;
 
 pub use blocks::*;
 pub use command::*;
@@ -44,3 +46,4 @@ pub use priority::*;
 pub use quantity::*;
 pub use stream::*;
 pub use terms::*;
+pub use verb::*;

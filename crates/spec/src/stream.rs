@@ -60,6 +60,25 @@ impl Stream {
             terms: Terms::default(),
         }
     }
+
+    /// The priorities whose service times are kept apart, as words, each for a verb: first 0, the worker's own, then those
+    /// of the rules, by size. None where none is kept.
+    pub fn kept_priorities(&self) -> Vec<(Verb, u16)> {
+        let Work::Blocks(blocks) = &self.work else { return Vec::new() };
+        if !self.keep.priorities || !self.keep.service || blocks.priorities.is_empty() {
+            return Vec::new();
+        }
+        let mut rules = blocks.priorities.clone();
+        rules.sort_by_key(|rule| rule.size.map_or(0, |size| size.0));
+        let mut kept = vec![(Verb::Read, 0), (Verb::Write, 0)];
+        for rule in &rules {
+            let of = (rule.of, rule.word());
+            if !kept.contains(&of) {
+                kept.push(of);
+            }
+        }
+        kept
+    }
 }
 
 /// When a stream begins.
@@ -456,4 +475,34 @@ pub enum Placement {
     OneEach(Vec<u32>),
     /// Each on any of these.
     Any(Vec<u32>),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Priority, SpaceId};
+
+    #[test]
+    fn priorities_are_kept_where_that_is_asked_for_each_once_and_by_size() {
+        let rule = |of, size: u64, class| {
+            let size = (size > 0).then_some(Bytes(size));
+            Priority { of, size, percent: 10, class, level: 7 }
+        };
+        let mut blocks = Blocks::random_reads(SpaceId(0), Bytes(4096));
+        blocks.priorities = vec![
+            rule(Verb::Read, 8192, 3),
+            rule(Verb::Read, 4096, 2),
+            rule(Verb::Read, 4096, 1),
+            rule(Verb::Write, 0, 2),
+            rule(Verb::Read, 512, 3),
+        ];
+        let mut stream = Stream::closed("a", blocks, 4);
+        assert!(stream.kept_priorities().is_empty());
+        stream.keep.priorities = true;
+        let words = stream.kept_priorities();
+        let of = |verb| -> Vec<u16> {
+            words.iter().filter(|(of, _)| *of == verb).map(|(_, word)| word >> 13).collect()
+        };
+        assert_eq!((of(Verb::Read), of(Verb::Write)), (vec![0, 3, 2, 1], vec![0, 2]));
+    }
 }

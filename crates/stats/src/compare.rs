@@ -8,7 +8,6 @@ use crate::estimate::Estimate;
 /// A mean with the variance of that mean: what a comparison needs to know of a result.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Measured {
-    /// The mean.
     pub mean: f64,
     /// The variance of the mean: its standard error squared.
     pub variance: f64,

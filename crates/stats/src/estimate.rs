@@ -73,12 +73,6 @@ impl Estimate {
         }
         self.half_width / t_factor(self.confidence, self.degrees_of_freedom)
     }
-
-    /// The same estimate at another confidence.
-    pub fn at_confidence(&self, confidence: f64) -> Estimate {
-        let half_width = self.standard_error() * t_factor(confidence, self.degrees_of_freedom);
-        Estimate { half_width, confidence, ..*self }
-    }
 }
 
 #[cfg(test)]
@@ -91,7 +85,6 @@ mod tests {
         assert_eq!(e.mean, 3.0);
         assert!((e.half_width - 2.776_445 * (0.5_f64).sqrt()).abs() < 1e-5);
         assert!((e.standard_error() - 0.5_f64.sqrt()).abs() < 1e-12);
-        assert!((e.at_confidence(0.9).half_width - 2.131_847 * 0.5_f64.sqrt()).abs() < 1e-5);
         assert!(e.holds(4.9) && !e.holds(5.0));
         assert_eq!(Estimate::of_independent(&[1.0], 0.95), None);
     }

@@ -1,7 +1,6 @@
 //! Where throughput stops paying for latency.
 //!
-//! Two definitions, both on measured points of (load, throughput, latency). [`power_knee`] is the one to use: it has a
-//! meaning in every unit and needs no smooth curve. [`kneedle`] is offered beside it because its name is known.
+//! On measured points of (load, throughput, latency): the power has a meaning in every unit and needs no smooth curve.
 
 /// One measured point of a curve.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -37,28 +36,6 @@ pub fn power_knee(points: &[Point]) -> Option<usize> {
         .map(|(index, _)| index)
 }
 
-/// The index of the point farthest above the straight line from the first to the last point of throughput over load,
-/// both scaled to 0..1: the offline Kneedle without smoothing (Satopaa, Albrecht, Irwin & Raghavan 2011).
-///
-/// Points must rise in load. It depends on the range measured (twice the range moves the knee) and wants a concave
-/// curve: `None` under three points, on a curve that does not rise, or where no point lies above the line by a tenth.
-pub fn kneedle(points: &[Point]) -> Option<usize> {
-    let (first, last) = (points.first()?, points.last()?);
-    let top = points.iter().map(|p| p.throughput).fold(f64::NEG_INFINITY, f64::max);
-    let (width, height) = (last.load - first.load, top - first.throughput);
-    if points.len() < 3 || width.is_nan() || height.is_nan() || width <= 0.0 || height <= 0.0 {
-        return None;
-    }
-    let above = |p: &Point| (p.throughput - first.throughput) / height - (p.load - first.load) / width;
-    let mut best = (0.1, None);
-    for (index, point) in points.iter().enumerate() {
-        if above(point) > best.0 {
-            best = (above(point), Some(index));
-        }
-    }
-    best.1
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -77,7 +54,6 @@ mod tests {
         for (n, index) in [(1.0, 0), (8.0, 3), (32.0, 5), (256.0, 8)] {
             assert_eq!(power_knee(&ways(n, &loads)), Some(index), "{n} ways");
         }
-        assert_eq!(kneedle(&ways(8.0, &loads)), Some(3));
     }
 
     #[test]
@@ -102,8 +78,6 @@ mod tests {
     #[test]
     fn no_curve_has_no_knee() {
         assert_eq!(power_knee(&[]), None);
-        assert_eq!(kneedle(&ways(1.0, &[1.0, 2.0, 4.0])), None);
-        assert_eq!(kneedle(&ways(64.0, &[1.0, 2.0, 3.0])), None);
         let idle = Point { load: 1.0, throughput: 0.0, latency: 0.0 };
         assert_eq!(power_knee(&[idle]), None);
     }

@@ -11,27 +11,23 @@
 //! | [`mod@warm_up`] | where does the warm-up end (MSER-5) |
 //! | [`stopping`] | may the measurement stop |
 //! | [`mod@quantile`] | quantiles of bins, their intervals, and when they must not be shown |
-//! | [`steady`] | is it steady: SNIA's, fio's and our own verdict |
+//! | [`steady`] | is it steady |
 //! | [`change`] | when did the level change |
 //! | [`knee`] | where does throughput stop paying for latency |
 //! | [`mod@compare`] | is a difference larger than noise (Welch, Fieller) |
-//! | [`robust`] | medians, and the interval of paired ratios |
+//! | [`median()`] | the middle of a sample |
 //! | [`moments`] | mean, variance, autocorrelation |
-//! | [`fit`] | does a sample follow a distribution (Kolmogorov-Smirnov, chi-square) |
-//! | [`little`] | do throughput, latency and outstanding I/Os agree |
-//! | [`distribution`] | quantiles and tails of t, normal, chi-square, binomial |
+//! | [`distribution`] | quantiles and tails of t, normal, binomial and Kolmogorov's distribution |
 
 pub mod batch;
 pub mod change;
 pub mod compare;
 pub mod distribution;
 pub mod estimate;
-pub mod fit;
 pub mod knee;
-pub mod little;
+mod median;
 pub mod moments;
 pub mod quantile;
-pub mod robust;
 pub mod steady;
 pub mod stopping;
 pub mod warm_up;
@@ -40,15 +36,13 @@ pub use batch::{BatchMeans, Slot};
 pub use change::{ChangePoint, change_point, change_points};
 pub use compare::{Comparison, Measured, compare};
 pub use estimate::Estimate;
-pub use fit::{Fit, chi_square, kolmogorov_smirnov, ks_exponential};
-pub use knee::{Point, kneedle, power_knee};
-pub use little::littles_law_gap;
+pub use knee::{Point, power_knee};
+pub use median::median;
 pub use moments::{Moments, autocorrelation, long_run_variance};
 pub use quantile::{
     QuantileEstimate, TooFew, effective_n_from_lag_1, effective_n_from_variances, percentile_supported,
     quantile, quantile_by_batches, quantile_interval, share_over,
 };
-pub use robust::{Median, median, median_absolute_deviation, paired_median};
-pub use steady::{FioSteadyState, PtsVerdict, Steadiness, fio_steady_state, pts_steady_state, steadiness};
+pub use steady::{Steadiness, steadiness};
 pub use stopping::{Decision, Outcome, Stopper, StoppingRule, warm_up_of_slots};
 pub use warm_up::{WarmUp, warm_up};

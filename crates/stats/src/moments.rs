@@ -55,16 +55,6 @@ impl Moments {
     pub fn variance(&self) -> Option<f64> {
         (self.count >= 2).then(|| self.squares / (self.count - 1) as f64)
     }
-
-    /// Their sample standard deviation; `None` under two values.
-    pub fn standard_deviation(&self) -> Option<f64> {
-        self.variance().map(f64::sqrt)
-    }
-
-    /// Standard deviation over mean; `None` under two values or at mean zero.
-    pub fn variation(&self) -> Option<f64> {
-        self.standard_deviation().filter(|_| self.mean != 0.0).map(|sd| sd / self.mean.abs())
-    }
 }
 
 impl FromIterator<f64> for Moments {

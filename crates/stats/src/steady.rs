@@ -1,81 +1,12 @@
-//! Is it steady? Three verdicts: SNIA's, fio's, and fathom's own.
-//!
-//! The first two are shown because their names are familiar; both look at few points and have no error. The third is a
-//! pair of tests on batch means, and tells how fast the level moves.
+//! Is it steady? A pair of tests on batch means, which also tell how fast the level moves.
 
 use serde::{Deserialize, Serialize};
 
 use crate::batch::{BATCHES_MOST, BatchMeans, Slot};
 use crate::compare::{Measured, compare};
 use crate::distribution::normal_two_sided;
+use crate::median::median;
 use crate::moments::{autocorrelation, long_run_variance};
-use crate::robust::median;
-
-/// Rounds in the window of the PTS.
-pub const PTS_ROUNDS: usize = 5;
-
-/// The steady-state verdict of the SNIA Performance Test Specification 2.0.2 (2.1.24) over the last five rounds.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct PtsVerdict {
-    /// Greatest less least value, in per cent of the mean; must be under 20.
-    pub range_percent: f64,
-    /// What the least-squares line rises or falls from the first to the last round, in per cent of the mean; under 10.
-    pub slope_percent: f64,
-    /// Whether both hold.
-    pub steady: bool,
-}
-
-/// Judges the last five of these rounds. `None` under five rounds, or where their mean is not positive.
-pub fn pts_steady_state(rounds: &[f64]) -> Option<PtsVerdict> {
-    let window = &rounds[rounds.len().checked_sub(PTS_ROUNDS)?..];
-    let line = Line::through(window).filter(|line| line.mean > 0.0)?;
-    let (least, most) = extremes(window);
-    let range_percent = 100.0 * (most - least) / line.mean;
-    let slope_percent = 100.0 * line.slope.abs() * (PTS_ROUNDS - 1) as f64 / line.mean;
-    Some(PtsVerdict { range_percent, slope_percent, steady: range_percent < 20.0 && slope_percent < 10.0 })
-}
-
-/// The two values that fio's `steadystate` option holds against its limit, over one window of intervals.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct FioSteadyState {
-    /// `iops`, `bw`: the greatest distance of an interval from the mean, in per cent of the mean.
-    pub deviation_percent: f64,
-    /// `iops_slope`, `bw_slope`: the least-squares slope per interval, in per cent of the mean.
-    pub slope_percent: f64,
-}
-
-/// Computes them (fio's manual, "Steady state"). `None` under two intervals or where the mean is not positive.
-pub fn fio_steady_state(window: &[f64]) -> Option<FioSteadyState> {
-    let line = Line::through(window).filter(|line| line.mean > 0.0)?;
-    let (least, most) = extremes(window);
-    Some(FioSteadyState {
-        deviation_percent: 100.0 * (most - line.mean).max(line.mean - least) / line.mean,
-        slope_percent: 100.0 * line.slope / line.mean,
-    })
-}
-
-fn extremes(values: &[f64]) -> (f64, f64) {
-    values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), y| (least.min(*y), most.max(*y)))
-}
-
-/// The least-squares line through equally spaced values.
-struct Line {
-    mean: f64,
-    slope: f64,
-}
-
-impl Line {
-    fn through(values: &[f64]) -> Option<Line> {
-        if values.len() < 2 {
-            return None;
-        }
-        let n = values.len() as f64;
-        let mean = values.iter().sum::<f64>() / n;
-        let middle = (n - 1.0) / 2.0;
-        let products: f64 = values.iter().enumerate().map(|(i, y)| (i as f64 - middle) * (y - mean)).sum();
-        Some(Line { mean, slope: products / (n * (n * n - 1.0) / 12.0) })
-    }
-}
 
 /// A drift is called one only when it is this unlikely by chance.
 pub const DRIFT_SIGNIFICANCE: f64 = 0.01;
@@ -83,7 +14,7 @@ pub const DRIFT_SIGNIFICANCE: f64 = 0.01;
 /// ... and when it moves the level by this share of the mean within the series.
 pub const DRIFT_LEAST: f64 = 0.02;
 
-/// fathom's own verdict.
+/// Whether the level of a series moves.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub enum Steadiness {
     /// No drift larger than noise.
@@ -177,32 +108,6 @@ mod tests {
 
     fn noise(i: usize) -> f64 {
         [0.3, -0.2, 0.1, -0.4, 0.2, 0.0, -0.1][i % 7]
-    }
-
-    #[test]
-    fn pts_looks_at_the_last_five_rounds_only() {
-        let v = pts_steady_state(&[900.0, 500.0, 100.0, 102.0, 98.0, 101.0, 99.0]).unwrap();
-        assert!((v.range_percent - 4.0).abs() < 1e-12);
-        assert!((v.slope_percent - 1.2).abs() < 1e-12, "{}", v.slope_percent);
-        assert!(v.steady);
-        assert_eq!(pts_steady_state(&[1.0; 4]), None);
-        assert_eq!(pts_steady_state(&[0.0; 5]), None);
-    }
-
-    #[test]
-    fn pts_limits_are_not_met_at_exactly_twenty_and_ten_percent() {
-        // Range 20 % and no slope; then a line that rises 10 % and has a range of 10 %.
-        let v = pts_steady_state(&[100.0, 90.0, 100.0, 110.0, 100.0]).unwrap();
-        assert!((v.range_percent - 20.0).abs() < 1e-12 && !v.steady);
-        let v = pts_steady_state(&[95.0, 97.5, 100.0, 102.5, 105.0]).unwrap();
-        assert!((v.slope_percent - 10.0).abs() < 1e-12 && !v.steady);
-    }
-
-    #[test]
-    fn fio_values_of_a_line() {
-        let v = fio_steady_state(&[90.0, 95.0, 100.0, 105.0, 110.0]).unwrap();
-        assert!((v.deviation_percent - 10.0).abs() < 1e-12 && (v.slope_percent - 5.0).abs() < 1e-12);
-        assert_eq!(fio_steady_state(&[1.0]), None);
     }
 
     #[test]

@@ -12,7 +12,6 @@ pub enum StoreError {
         "make it writable, or keep the results in another file with --store FILE"
     )]
     Unwritable {
-        /// The store's file.
         path: PathBuf,
         /// What the system said.
         why: String,
@@ -21,16 +20,12 @@ pub enum StoreError {
     #[error(
         "there is no store {path} yet\nhint: the first `fathom calibrate` makes it; --store FILE names another"
     )]
-    Missing {
-        /// The store's file.
-        path: PathBuf,
-    },
+    Missing { path: PathBuf },
     /// It cannot be read.
     #[error(
         "cannot read the store {path}: {why}\nhint: check its permissions, or name another with --store FILE"
     )]
     Unreadable {
-        /// The store's file.
         path: PathBuf,
         /// What the system said.
         why: String,
@@ -39,26 +34,17 @@ pub enum StoreError {
     #[error(
         "the store {path} is not a database or is damaged: {why}\nhint: move it away and a new one is made; `sqlite3 FILE .recover` may save what is in it"
     )]
-    Corrupt {
-        /// The store's file.
-        path: PathBuf,
-        /// What SQLite said.
-        why: String,
-    },
+    Corrupt { path: PathBuf, why: String },
     /// The file is another program's database.
     #[error(
         "{path} is a database of another program, and is left alone\nhint: name another file with --store FILE"
     )]
-    Foreign {
-        /// The file.
-        path: PathBuf,
-    },
+    Foreign { path: PathBuf },
     /// A newer fathom wrote it.
     #[error(
         "the store {path} has layout {found}, and this fathom knows layouts up to {known}\nhint: use the newer fathom that wrote it, or another file with --store FILE"
     )]
     Newer {
-        /// The store's file.
         path: PathBuf,
         /// Its layout.
         found: i64,
@@ -70,7 +56,6 @@ pub enum StoreError {
         "the store {path} has the older layout {found}\nhint: open it once where it can be written, for example with `fathom calibrate`; that brings it up to date"
     )]
     Older {
-        /// The store's file.
         path: PathBuf,
         /// Its layout.
         found: i64,
@@ -79,22 +64,15 @@ pub enum StoreError {
     #[error(
         "the store {path} is in use by another process\nhint: end the other program, perhaps an open sqlite3 shell, and try again"
     )]
-    Locked {
-        /// The store's file.
-        path: PathBuf,
-    },
+    Locked { path: PathBuf },
     /// The disk that it lies on is full.
     #[error(
         "no space left for the store {path}\nhint: free some space there, or keep the results elsewhere with --store FILE"
     )]
-    Full {
-        /// The store's file.
-        path: PathBuf,
-    },
+    Full { path: PathBuf },
     /// No run answers to that name.
     #[error("no run `{wanted}` in the store {path}\nhint: `fathom history` lists the runs")]
     NotFound {
-        /// The store's file.
         path: PathBuf,
         /// What was asked for.
         wanted: String,
@@ -112,29 +90,19 @@ pub enum StoreError {
         "the record of run {id} in the store {path} cannot be understood: {why}\nhint: a newer fathom may read it; its raw text is in the table results, column record"
     )]
     Record {
-        /// The store's file.
         path: PathBuf,
-        /// The run.
         id: String,
         /// What is wrong with it.
         why: String,
     },
     /// A query of the user's is wrong, or would write.
     #[error("the query cannot be answered: {why}\nhint: docs/store.md lists tables, views and columns")]
-    Query {
-        /// What SQLite said.
-        why: String,
-    },
+    Query { why: String },
     /// SQLite refused for a reason that is not the user's.
     #[error(
         "the store {path} failed: {why}\nhint: try again; should it stay, move the file away and a new one is made"
     )]
-    Failed {
-        /// The store's file.
-        path: PathBuf,
-        /// What SQLite said.
-        why: String,
-    },
+    Failed { path: PathBuf, why: String },
 }
 
 impl StoreError {

@@ -9,6 +9,7 @@ use fathom_spec::{
     Access, Blocks, Bytes, KIB, Plan, QueueKind, Sizes, Space, SpaceId, Stream, StreamId, Target, TargetId,
     Verb, Work,
 };
+use std::ops::RangeInclusive;
 
 /// Operations of fewer bytes than this are small.
 const LARGE_FROM: Bytes = Bytes(128 * KIB);
@@ -147,7 +148,7 @@ fn add_stream(files: &mut [FileUse], run: &Run, id: StreamId, stream: &Stream, n
                     None => continue,
                 };
                 let way = if verb == Verb::Read { Way::Read } else { Way::Write };
-                add(files, &members(&run.plan, space, numbers), way, (size, size), &counts, None);
+                add(files, &members(&run.plan, space, numbers), way, size..=size, &counts, None);
             }
         }
         Work::Files(_) | Work::Compute { .. } | Work::Command(_) | Work::Session(_) => {}
@@ -158,14 +159,14 @@ fn add(
     files: &mut [FileUse],
     members: &[usize],
     way: Way,
-    (least, most): (Bytes, Bytes),
+    sizes: RangeInclusive<Bytes>,
     counts: &Counts,
     waits: Option<bool>,
 ) {
     if counts.operations == 0 || members.is_empty() {
         return;
     }
-    let size = match (least < LARGE_FROM, most < LARGE_FROM) {
+    let size = match (*sizes.start() < LARGE_FROM, *sizes.end() < LARGE_FROM) {
         (true, true) => Some(Size::Small),
         (false, false) => Some(Size::Large),
         _ => None,
@@ -182,8 +183,8 @@ fn add(
             }
         }
         if way == Way::Read && size != Some(Size::Large) {
-            if size == Some(Size::Small) && least == most {
-                file.block_size_bytes = file.block_size_bytes.or(Some(least.0));
+            if size == Some(Size::Small) && sizes.start() == sizes.end() {
+                file.block_size_bytes = file.block_size_bytes.or(Some(sizes.start().0));
             }
             match (waits, size) {
                 (Some(false), _) => {}
@@ -243,14 +244,14 @@ fn way(verb: Verb) -> Option<Way> {
 }
 
 /// The smallest and the largest operation of a verb.
-fn size_range(sizes: &Sizes, verb: Verb) -> (Bytes, Bytes) {
+fn size_range(sizes: &Sizes, verb: Verb) -> RangeInclusive<Bytes> {
     let of_verb = match sizes {
         Sizes::Split(parts) => parts.iter().filter(|part| part.0 == verb).map(|part| part.1).collect(),
         Sizes::One(_) | Sizes::Range(..) | Sizes::Any(..) => Vec::new(),
     };
     match (of_verb.iter().min(), of_verb.iter().max()) {
-        (Some(least), Some(most)) => (*least, *most),
-        _ => (sizes.least(), sizes.most()),
+        (Some(least), Some(most)) => *least..=*most,
+        _ => sizes.least()..=sizes.most(),
     }
 }
 

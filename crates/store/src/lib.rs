@@ -11,6 +11,8 @@
 //! | `write` | a run's life: begun, saved in between, finished or abandoned |
 //! | `tables` | the record as rows |
 //! | `read` | finding runs again |
+//! | `state` | how far a run is, and its owner |
+//! | `upgrade` | what older records say otherwise |
 //! | `files` | what was done to each file, from the record's runs |
 //! | `query` | SQL from the user, with Oracle's `FILE#` |
 
@@ -19,14 +21,16 @@ mod files;
 mod open;
 mod query;
 mod read;
+mod state;
 mod tables;
+mod upgrade;
 mod write;
 
 pub use error::StoreError;
 pub use open::{LAYOUT, Store};
 pub use query::{Answer, quote_number_signs};
-pub use read::{Calibrating, Estimate, Filter, Listing, State, Status, Stored};
-pub use write::Owner;
+pub use read::{Calibrating, Estimate, Filter, Listing, Status, Stored};
+pub use state::{Owner, State};
 
 /// Answers whether the process that owns a run still lives: same start, same boot.
 pub type Alive<'a> = &'a dyn Fn(&Owner) -> bool;

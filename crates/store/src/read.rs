@@ -1,61 +1,14 @@
 //! Finding runs again.
 
-use crate::write::owner_of;
+use crate::state::{State, owner_of};
+use crate::upgrade::upgrade;
 use crate::{Alive, Store, StoreError};
 use fathom_record::{Ending, ResultRecord, VerdictState};
 use rusqlite::{Row, params_from_iter};
 
-/// How far a run is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum State {
-    /// Its owner lives and measures.
-    InProgress,
-    /// It ended as planned.
-    Complete,
-    /// The user interrupted it, or its owner died; what was saved is kept.
-    Interrupted,
-    /// It failed; what was measured is kept.
-    Failed,
-}
-
-impl State {
-    /// The state of a run that has ended.
-    pub fn of(ending: Ending) -> Self {
-        match ending {
-            Ending::Complete => State::Complete,
-            Ending::Interrupted => State::Interrupted,
-            Ending::Failed => State::Failed,
-        }
-    }
-
-    /// The word for it, in the store and for people.
-    pub fn name(self) -> &'static str {
-        match self {
-            State::InProgress => "in progress",
-            State::Complete => "complete",
-            State::Interrupted => "interrupted",
-            State::Failed => "failed",
-        }
-    }
-
-    fn named(name: &str) -> Self {
-        [State::InProgress, State::Complete, State::Failed]
-            .into_iter()
-            .find(|state| state.name() == name)
-            .unwrap_or(State::Interrupted)
-    }
-}
-
-impl std::fmt::Display for State {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.pad(self.name())
-    }
-}
-
 /// A figure and its error, both in the unit of the field that holds it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
-    /// The estimate.
     pub value: f64,
     /// Half the width of its confidence interval; `None` when it could not be told.
     pub half_width: Option<f64>,
@@ -104,11 +57,8 @@ pub struct Stored {
 /// Which runs to list. The default is all of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filter {
-    /// Only of this tool.
     pub tool: Option<String>,
-    /// Only with this label.
     pub label: Option<String>,
-    /// Only in this state.
     pub state: Option<State>,
     /// At most so many, the newest.
     pub limit: Option<usize>,
@@ -138,7 +88,6 @@ impl std::fmt::Display for Calibrating {
 /// The answer of `fathom status`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Status {
-    /// In a word.
     pub state: Calibrating,
     /// The calibrations that run now, newest first.
     pub running: Vec<Listing>,
@@ -254,6 +203,7 @@ impl Store {
             id: listing.id.clone(),
             why: error.to_string(),
         })?;
+        upgrade(&mut record);
         if matches!(listing.state, State::InProgress | State::Interrupted) {
             record.ending = Ending::Interrupted;
         }

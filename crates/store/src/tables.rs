@@ -1,17 +1,10 @@
 //! The record as rows: what is indexed of it, so that SQL can ask for it. All of it can be made again from the record.
 
 use crate::files::{FileUse, Tally, files_of};
-use crate::read::State;
+use crate::state::{Measured, State};
 use fathom_record::{LatencyFigures, ResultRecord};
 use rusqlite::{Connection, ToSql, named_params, params};
 use serde_json::{Value, json};
-
-/// Is there anything in a run that is worth keeping?
-#[derive(Clone, Copy, PartialEq)]
-pub(crate) enum Measured {
-    Nothing,
-    Something,
-}
 
 /// Writes the record and every row that is made from it, in place of what stood there; answers its number.
 pub(crate) fn put(

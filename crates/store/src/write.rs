@@ -1,21 +1,10 @@
 //! A run's life in the store: begun, saved in between, finished or abandoned.
 
-use crate::read::State;
-use crate::tables::{self, Measured, disks_in};
+use crate::state::{Measured, Owner, State, owner_of};
+use crate::tables::{self, disks_in};
 use crate::{Alive, Store, StoreError};
 use fathom_record::ResultRecord;
 use rusqlite::{Connection, params};
-
-/// The process that measures. A number of a process alone comes again; with its start and the boot it does not.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Owner {
-    /// Its process number.
-    pub pid: u32,
-    /// When it started, as field 22 of `/proc/PID/stat` has it: clock ticks since the boot.
-    pub start: u64,
-    /// Which boot: `/proc/sys/kernel/random/boot_id`; empty where it cannot be read.
-    pub boot: String,
-}
 
 impl Store {
     /// Marks a run as in progress before anything is measured. `record` is what is known then: no runs, no
@@ -115,12 +104,4 @@ impl Store {
         })();
         done.map_err(|error| self.error(error))
     }
-}
-
-/// The owner in three columns from `first` on.
-pub(crate) fn owner_of(row: &rusqlite::Row, first: usize) -> rusqlite::Result<Option<Owner>> {
-    let pid: Option<u32> = row.get(first)?;
-    let start: Option<i64> = row.get(first + 1)?;
-    let boot: Option<String> = row.get(first + 2)?;
-    Ok(pid.zip(start).map(|(pid, start)| Owner { pid, start: start as u64, boot: boot.unwrap_or_default() }))
 }

@@ -3,8 +3,10 @@
 //! The library holds what those tests share, and [`skip`], with which every crate's tests say that the machine lacks
 //! something. No crate lists it but among its development dependencies.
 
+pub mod arrows;
 pub mod house;
 pub mod lab;
+pub mod signature;
 pub mod source;
 
 use std::fs::OpenOptions;

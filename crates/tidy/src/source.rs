@@ -66,7 +66,7 @@ fn follows_a_word(chars: &[char], at: usize) -> bool {
     at > 0 && is_word(chars[at - 1])
 }
 
-fn is_word(c: char) -> bool {
+pub(crate) fn is_word(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 

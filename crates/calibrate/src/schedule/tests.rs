@@ -41,12 +41,11 @@ fn exploring_points_last_a_second_and_all_phases_have_their_figure() {
         assert!(run.length_ns >= 1_000_000_000, "{}", run.name);
     }
     for phase in Phase::ALL {
-        let there =
-            runs.iter().any(|r| Phase::of_run(&r.name) == Some(phase) && r.purpose != Purpose::Exploring);
+        let there = runs.iter().any(|r| r.phase == Some(phase) && r.purpose != Purpose::Exploring);
         assert_eq!(there, !matches!(phase, Phase::Mixed | Phase::Sustained), "{phase:?}");
     }
     let of = |group: &[Phase]| -> f64 {
-        let of = |r: &&Run| Phase::of_run(&r.name).is_some_and(|p| group.contains(&p));
+        let of = |r: &&Run| r.phase.is_some_and(|p| group.contains(&p));
         runs.iter().filter(of).map(|r| r.length_ns as f64 / 1e9).sum()
     };
     let small = of(&[Phase::SmallReads, Phase::EighthReads]);
@@ -56,7 +55,7 @@ fn exploring_points_last_a_second_and_all_phases_have_their_figure() {
 #[test]
 fn reading_only_writes_nothing() {
     let (_, runs, _) = calibrate(&Model::new(8), Question { read_only: true, ..question(60) });
-    assert!(runs.iter().all(|r| !Phase::of_run(&r.name).unwrap().writes()));
+    assert!(runs.iter().all(|r| !r.phase.unwrap().writes()));
 }
 
 #[test]
@@ -68,9 +67,12 @@ fn strict_lengthens_the_budget_and_says_by_how_much() {
 
 #[test]
 fn the_dry_run_names_every_step() {
-    let lines = Calibration::new(question(60), planner()).describe();
-    assert_eq!(lines.len(), 20);
-    assert!(lines[0].starts_with("small reads: search the best load, points of 1 s, about "), "{}", lines[0]);
+    let steps = Calibration::new(question(60), planner()).outline();
+    assert_eq!(steps.len(), 20);
+    assert_eq!(
+        (steps[0].phase.title(), steps[0].what.as_str()),
+        ("small reads", "search the best load, points of 1 s")
+    );
 }
 
 #[test]

@@ -3,6 +3,10 @@
 use super::*;
 use fathom_record::VerdictState;
 
+fn doubt(phase: Phase, load: u32, amount: f64) -> Vec<RunDoubt> {
+    vec![RunDoubt { run: phase.run_name(load), phase: Some(phase), amount }]
+}
+
 fn good() -> Evidence {
     Evidence {
         our_bytes_read: 1000,
@@ -34,7 +38,7 @@ fn each_reason_for_doubt_is_enough_alone() {
         Evidence { async_slots: Some((10, 64)), ..good() },
         Evidence { stolen: Some(0.3), ..good() },
         Evidence {
-            drifts: vec![("group commits, 16 writers".into(), 40.0), ("small reads".into(), -30.0)],
+            drifts: [doubt(Phase::GroupCommit, 16, 40.0), doubt(Phase::SmallReads, 8, -30.0)].concat(),
             ..good()
         },
     ];
@@ -45,15 +49,15 @@ fn each_reason_for_doubt_is_enough_alone() {
 
 #[test]
 fn a_figure_that_is_far_below_what_the_search_saw_is_not_believable() {
-    let evidence = Evidence { slower: vec![("small reads, 8 outstanding".into(), 1.6)], ..good() };
+    let evidence = Evidence { slower: doubt(Phase::SmallReads, 8, 1.6), ..good() };
     assert_eq!(evidence.verdict().state, VerdictState::NotBelievable);
-    let evidence = Evidence { slower: vec![("group commits, 16 writers".into(), 1.6)], ..good() };
+    let evidence = Evidence { slower: doubt(Phase::GroupCommit, 16, 1.6), ..good() };
     assert_eq!(evidence.verdict().state, VerdictState::Believable);
 }
 
 #[test]
 fn a_drift_aside_spoils_its_own_figure_only() {
-    let evidence = Evidence { drifts: vec![("group commits, 16 writers".into(), 40.0)], ..good() };
+    let evidence = Evidence { drifts: doubt(Phase::GroupCommit, 16, 40.0), ..good() };
     assert_eq!(evidence.verdict().state, VerdictState::Believable);
     let noted = evidence.checks().into_iter().find(|check| check.name == "steady state").unwrap();
     assert!(noted.seen.contains("group commits, 16 writers") && noted.seen.contains("that one figure"));
@@ -75,7 +79,7 @@ fn what_could_not_be_checked_makes_it_cannot_tell() {
 
 #[test]
 fn not_converging_says_how_far_it_came_and_is_no_reason_to_doubt() {
-    let evidence = Evidence { not_converged: vec![("random writes, 8 outstanding".into(), 0.13)], ..good() };
+    let evidence = Evidence { not_converged: doubt(Phase::RandomWrites, 8, 0.13), ..good() };
     let verdict = evidence.verdict();
     assert_eq!(verdict.state, VerdictState::Believable);
     assert!(verdict.checks.iter().any(|c| c.seen.contains("random writes, 8 outstanding: +-13.0 %")));

@@ -2,47 +2,48 @@
 
 use super::setup::{precision, question};
 use super::{Job, LARGE_MOST, SMALL_MOST};
-use crate::args::EngineKind;
-use anyhow::{Result, bail};
+use crate::args::{Calibrate, EngineKind};
+use anyhow::Result;
 use fathom_calibrate::figures::{self, Frame, host_or_storage, summarize};
 use fathom_calibrate::verdict::Evidence;
 use fathom_record::*;
+use fathom_render::terminal::Style;
 use fathom_session::record_writer::write_page;
-use fathom_session::{Ended, environment};
+use fathom_session::{Console, End, Ended, Figures, Finished, Grounds};
 use std::io::Write;
 
 impl Job<'_> {
     /// Makes the figures and the verdict of whatever was measured, keeps and prints them.
     pub(super) fn conclude(mut self, outcome: Result<(), ExecuteError>) -> Result<Ended> {
         self.progress.clear();
-        self.record.ended = environment::now();
         let interrupted = self.interrupt.raised();
         let disturbed = self.others.as_ref().is_some_and(|others| others.disturbed);
-        self.record.ending = match (&outcome, interrupted || disturbed) {
+        let ending = match (&outcome, interrupted || disturbed) {
             (Err(_), _) => Ending::Failed,
             (Ok(()), true) => Ending::Interrupted,
             (Ok(()), false) => Ending::Complete,
         };
-        self.judge();
+        self.judge(ending);
         if disturbed {
             let text = "ended early: the latency of the others on this disk had doubled".to_owned();
-            self.record.notes.push(Note { text, hint: Some("measure when the disk is idle".to_owned()) });
+            let hint = Some("measure when the disk is idle".to_owned());
+            self.measurement.record.notes.push(Note { text, hint });
         }
-        let measured = !self.record.summary.is_empty();
-        match measured || (outcome.is_ok() && !interrupted) {
-            true => self.keeper.finish(&self.record),
-            false => self.keeper.abandon(&self.record.id),
-        }
-        if measured {
-            self.print()?;
+        let measured = !self.measurement.record.summary.is_empty();
+        let state = self.measurement.record.verdict.state;
+        if measured || (outcome.is_ok() && !interrupted) {
+            let finished = self.measurement.close();
+            if measured {
+                print(self.args, &finished, self.environment.style(), &self.console)?;
+            }
+        } else {
+            self.measurement.abandon();
         }
         if !measured && interrupted && outcome.is_ok() {
-            eprintln!("interrupted before anything was measured; the scratch files are removed");
+            self.console.complain("interrupted before anything was measured; the scratch files are removed");
         }
-        if let Err(error) = outcome {
-            bail!("{error}");
-        }
-        Ok(match (interrupted, self.record.verdict.state) {
+        outcome?;
+        Ok(match (interrupted, state) {
             (true, _) => Ended::Interrupted,
             (false, _) if disturbed => Ended::Unbelievable,
             (false, VerdictState::NotBelievable) => Ended::Unbelievable,
@@ -50,52 +51,57 @@ impl Job<'_> {
         })
     }
 
-    fn judge(&mut self) {
-        let Some(_) = &self.calibration else { return };
+    fn judge(&mut self, ending: Ending) {
+        let end = End::new(ending);
+        if self.calibration.is_none() {
+            self.measurement.judge(End { figures: Figures::Own(Default::default(), Vec::new()), ..end });
+            self.measurement.record.verdict = fathom_session::record_writer::no_verdict();
+            return;
+        }
         let expect = self.args.expect.unwrap_or_default();
-        let mut around = self.found.around.clone();
+        let simulated = self.simulated();
+        let mut around = self.measurement.found.around.clone();
         (around.small_most, around.large_most, around.simulated) =
-            (Some(SMALL_MOST), Some(LARGE_MOST), self.simulated());
+            (Some(SMALL_MOST), Some(LARGE_MOST), simulated);
         let frame = Frame {
             limit: self.args.max_latency,
             precision: precision(self.args),
             around,
             expect: figures::Expect { iops: expect.iops, mbps: expect.mbps },
         };
-        let made = summarize(&self.record.runs, &frame);
-        self.record.notes.extend(made.notes);
-        (self.record.summary, self.record.curves) = (made.figures, made.curves);
+        let made = summarize(&self.measurement.record.runs, &frame);
+        let mut notes = made.notes;
         if let Some(text) = question(self.args, None, true).stretched() {
-            self.record.notes.push(Note { text, hint: None });
+            notes.push(Note { text, hint: None });
         }
-        let of_runs = Evidence::of_runs(&self.record.runs, precision(self.args));
-        let found = &self.found.evidence;
+        let found = &self.measurement.found.evidence;
         let evidence = Evidence {
-            simulated: self.simulated(),
+            simulated,
             memory_backed: found.memory_backed,
             memory: found.memory,
             working_set: found.working_set,
             unwritten_share: found.unwritten_share,
             page_cache_share: self.went_through_the_cache(),
             rotates: found.rotates,
-            commits_per_second: self
-                .record
-                .summary
-                .get(&FigureName::CommitsPerSecond)
-                .map(|figure| figure.value),
-            unchecked: if self.simulated() { Vec::new() } else { found.unchecked.clone() },
+            commits_per_second: made.figures.get(&FigureName::CommitsPerSecond).map(|figure| figure.value),
+            unchecked: if simulated { Vec::new() } else { found.unchecked.clone() },
             async_slots: self
+                .measurement
                 .found
                 .machine
                 .aio
                 .filter(|_| self.args.engine == EngineKind::Libaio)
                 .map(|aio| (aio.free(), u64::from(SMALL_MOST))),
-            ..of_runs
+            ..Evidence::of_runs(&self.measurement.record.runs, precision(self.args))
         };
-        let checks = self.found.checks().into_iter().chain(evidence.checks()).collect();
-        self.record.verdict = judge(checks);
-        if let Some(text) = host_or_storage(&self.record.summary, self.record.verdict.state) {
-            self.record.notes.push(Note { text, hint: None });
+        self.measurement.judge(End {
+            figures: Figures::Own(made.figures, made.curves),
+            grounds: Grounds::Gathered(Box::new(evidence)),
+            ..end.with_notes(notes)
+        });
+        let record = &mut self.measurement.record;
+        if let Some(text) = host_or_storage(&record.summary, record.verdict.state) {
+            record.notes.push(Note { text, hint: None });
         }
     }
 
@@ -105,23 +111,19 @@ impl Job<'_> {
         let after = self.cached();
         before.iter().zip(after?).map(|(before, after)| (after - before).max(0.0)).max_by(f64::total_cmp)
     }
+}
 
-    fn print(&self) -> Result<()> {
-        let mut out = std::io::stdout().lock();
-        if self.args.output.json {
-            fathom_render::json::write(&self.record, &mut out)?;
-        } else {
-            fathom_render::text::write(
-                &self.record,
-                Some(&self.keeper.saved()),
-                environment::style(),
-                &mut out,
-            )?;
-        }
-        out.flush()?;
-        if let Some(path) = &self.args.output.html {
-            write_page(path, |out| fathom_render::html::write(&self.record, out))?;
-        }
-        Ok(())
+fn print(args: &Calibrate, finished: &Finished, style: Style, console: &Console) -> Result<()> {
+    let (record, mut text) = (&finished.record, Vec::new());
+    match args.output.json {
+        true => fathom_render::json::write(record, &mut text)?,
+        false => fathom_render::text::write(record, Some(&finished.saved), style, &mut text)?,
     }
+    let mut out = console.out();
+    out.write_all(&text)?;
+    out.flush()?;
+    if let Some(path) = &args.output.html {
+        write_page(path, |out| fathom_render::html::write(record, out))?;
+    }
+    Ok(())
 }

@@ -3,14 +3,15 @@
 use super::{LARGE_MOST, LAYOUT_MOST, SLOT, SMALL_MOST};
 use crate::args::{Calibrate, Precision};
 use anyhow::{Result, bail};
-use fathom_calibrate::phase;
 use fathom_calibrate::plan::Planner;
+use fathom_calibrate::precision;
 use fathom_calibrate::schedule::{Calibration, Question};
 use fathom_host::{Roots, lock};
 use fathom_record::{EventKind, Note};
 use fathom_session::interference::Others;
+use fathom_session::layout::Layout;
 use fathom_session::preflight::{self, Found};
-use fathom_session::{Context, Ended, environment, targets};
+use fathom_session::{Ended, Session, targets};
 use fathom_spec::*;
 use std::path::Path;
 
@@ -65,11 +66,11 @@ pub(super) fn names(args: &Calibrate) -> Result<(Vec<String>, Vec<String>)> {
     }
 }
 
-pub(super) fn precision(args: &Calibrate) -> phase::Precision {
+pub(super) fn precision(args: &Calibrate) -> precision::Precision {
     match args.precision {
-        Precision::Fast => phase::Precision::Fast,
-        Precision::Normal => phase::Precision::Normal,
-        Precision::Strict => phase::Precision::Strict,
+        Precision::Fast => precision::Precision::Fast,
+        Precision::Normal => precision::Precision::Normal,
+        Precision::Strict => precision::Precision::Strict,
     }
 }
 
@@ -102,7 +103,7 @@ pub(super) fn planner(args: &Calibrate) -> Planner {
     }
 }
 
-pub(super) fn dry_run(args: &Calibrate, names: &[String]) -> Result<Ended> {
+pub(super) fn dry_run(args: &Calibrate, names: &[String], session: &Session<'_>) -> Result<Ended> {
     let anything = || vec![Target::Null(Bytes(GIB))];
     let planner = Planner { reads: anything(), writes: anything(), log: anything().pop(), ..planner(args) };
     let calibration = Calibration::new(question(args, None, !args.consent.read_only), planner);
@@ -115,13 +116,12 @@ pub(super) fn dry_run(args: &Calibrate, names: &[String]) -> Result<Ended> {
             length: LAYOUT_MOST,
         })
         .collect();
-    steps.extend(calibration.describe().into_iter().map(|line| {
-        let (name, rest) = line.split_once(": ").unwrap_or((line.as_str(), ""));
-        let (description, length) = rest.rsplit_once(", about ").unwrap_or((rest, "0"));
-        let length = length.parse().unwrap_or_default();
-        fathom_render::history::Step { name: name.to_owned(), description: description.to_owned(), length }
+    steps.extend(calibration.outline().into_iter().map(|outline| fathom_render::history::Step {
+        name: outline.phase.title().to_owned(),
+        description: outline.what,
+        length: outline.length,
     }));
-    fathom_render::history::write_dry_run(&steps, environment::style(), &mut std::io::stdout())?;
+    fathom_render::history::write_dry_run(&steps, session.environment.style(), &mut session.console.out())?;
     Ok(Ended::Done)
 }
 
@@ -152,27 +152,21 @@ pub(super) fn fault_text(what: &EventKind) -> String {
 
 /// Writes a scratch file from its first byte on: all of it when a size was asked for, else what fits the time.
 pub(super) fn layout(path: &str, room: Bytes, asked: bool, count: u64, args: &Calibrate) -> Plan {
-    let mut plan = Plan::new(args.seed);
-    plan.stall = args.stall;
-    let target = PathTarget { access: Access::Write, ..PathTarget::direct_read(path) };
-    let space = plan.add_target(Target::Path(target));
-    let mut blocks = Blocks::random_reads(space, Bytes(MIB));
-    (blocks.pattern, blocks.mix) = (Pattern::Sequential(Begin::Append), Mix::Only(Verb::Write));
-    blocks.queue = args.engine.queue();
-    blocks.region.1 = Extent::Bytes(Bytes(0));
-    let depth = if blocks.queue == QueueKind::Psync { 1 } else { 8 };
-    let mut stream = Stream::closed("layout", blocks, depth);
-    stream.stop.operations = Some(room.0 / MIB);
-    stream.stop.time = (!asked).then_some(Nanos(LAYOUT_MOST.0 / count));
-    plan.add_stream(stream);
-    plan
+    let layout = Layout {
+        queue: args.engine.queue(),
+        time: (!asked).then_some(Nanos(LAYOUT_MOST.0 / count)),
+        stall: Some(args.stall),
+        seed: args.seed,
+        ..Layout::new(path, room)
+    };
+    layout.plan()
 }
 
-pub(super) fn take_locks(found: &Found, context: &Context) -> Result<lock::Locks> {
+pub(super) fn take_locks(found: &Found, session: &Session<'_>) -> Result<lock::Locks> {
     let owner = lock::Owner {
         pid: std::process::id(),
-        since: environment::now(),
-        command: context.command.join(" "),
+        since: session.environment.now(),
+        command: session.command.join(" "),
     };
     lock::acquire(&lock::directories(), &lock::lock_names(&found.storages), &owner).map_err(|error| match error {
         lock::LockError::Held { .. } => {

@@ -167,7 +167,7 @@ fn the_table_has_every_option_of_the_debian_fio() {
     for engine in listed(&["--enghelp"]).unwrap_or_default().lines().skip(1).map(str::trim) {
         let of = listed(&[&format!("--enghelp={engine}")]).unwrap_or_default();
         for option in of.lines().filter(|line| line.contains(':')).map(name) {
-            let known = options::find(&option).is_some_and(|id| options::belongs(id, engine));
+            let known = options::find(&option).is_some_and(|id| id.option().belongs_to(engine));
             assert!(known, "{engine} has {option}");
         }
     }

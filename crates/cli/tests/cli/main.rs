@@ -9,6 +9,7 @@ mod dt;
 mod dt_random;
 mod dt_shapes;
 mod dt_watch;
+mod every_tool;
 mod faults;
 mod fio;
 mod fio_beside;

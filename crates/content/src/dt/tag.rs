@@ -26,13 +26,7 @@ fn text(block: &mut [u8], at: usize, length: usize, text: &str) {
 }
 
 /// Writes the tag of the block number `index` of its record, which holds its pattern already.
-pub fn write(
-    about: &BlockTag,
-    block: &mut [u8],
-    offset: u64,
-    (index, size): (usize, u32),
-    first_number: u64,
-) {
+pub fn write(about: &BlockTag, block: &mut [u8], offset: u64, index: usize, size: u32, first_number: u64) {
     if block.len() < BYTES {
         return;
     }

@@ -37,7 +37,6 @@ pub enum ServerKind {
 /// How a server is started.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerOptions {
-    /// Which.
     pub kind: ServerKind,
     /// A directory in which the server gets one of its own, which is removed afterwards. Made when it is missing.
     pub directory: PathBuf,

@@ -2,6 +2,7 @@
 
 use super::{ServerKind, ServerOptions};
 use crate::error::{DatabaseError, Result, Trouble};
+use fathom_host::users::{self, UserIds};
 use fathom_spec::Bytes;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -91,23 +92,15 @@ pub(super) fn identity(options: &ServerOptions, owner_of: &Path) -> Result<Optio
         ServerKind::Mariadb => "mysql",
     };
     let user = options.user.as_deref().unwrap_or(custom);
-    let users = fs::read_to_string("/etc/passwd").unwrap_or_default();
-    let found = find_user(&users, user).ok_or_else(|| {
-        wrong(format!("there is no user {user} in /etc/passwd"), "name another with --server-user")
-    })?;
-    match found.uid {
-        0 if options.kind == ServerKind::Postgres => {
-            Err(wrong("PostgreSQL refuses to run as root", "name another user with --server-user"))
+    let other = "name another user with --server-user";
+    match users::user(user) {
+        Ok(Some(UserIds { user: 0, .. })) if options.kind == ServerKind::Postgres => {
+            Err(wrong("PostgreSQL refuses to run as root", other))
         }
-        _ => Ok(Some(found)),
+        Ok(Some(UserIds { user, group })) => Ok(Some(Identity { uid: user, gid: group })),
+        Ok(None) => Err(wrong(format!("there is no user {user} on this machine"), other)),
+        Err(error) => Err(wrong(format!("cannot look up the user {user}: {error}"), other)),
     }
-}
-
-/// `name:x:uid:gid:...`
-fn find_user(text: &str, user: &str) -> Option<Identity> {
-    let line = text.lines().find(|line| line.split(':').next() == Some(user))?;
-    let mut fields = line.split(':').skip(2);
-    Some(Identity { uid: fields.next()?.parse().ok()?, gid: fields.next()?.parse().ok()? })
 }
 
 /// The server's own cache: what was asked for, or a quarter of the limit. More than half of the limit is refused: the page
@@ -276,12 +269,5 @@ mod tests {
             words.contains(&"--skip-networking".to_owned())
                 && words.contains(&"--max_connections=7".to_owned())
         );
-    }
-
-    #[test]
-    fn users_are_found_by_their_whole_name() {
-        let text = "root:x:0:0::/root:/bin/sh\npostgres2:x:7:8::/:/bin/sh\npostgres:x:101:103::/:/bin/sh";
-        assert_eq!(find_user(text, "postgres"), Some(Identity { uid: 101, gid: 103 }));
-        assert_eq!(find_user(text, "post"), None);
     }
 }

@@ -60,6 +60,7 @@ pub fn reads(paths: &[&str], queue: QueueKind, size: u64, count: u64) -> Run {
     };
     Run {
         name: "small reads, 16 outstanding".into(),
+        phase: Some(Phase::SmallReads),
         purpose: Purpose::Headline,
         load: Load { small: 16, large: 0 },
         plan,
@@ -131,6 +132,7 @@ pub fn calibration(id: &str) -> ResultRecord {
         ended: "2026-01-02T03:05:06.654321Z".into(),
         ending: Ending::Complete,
         targets: vec!["/data/one".into()],
+        max_latency: "20ms".parse().ok(),
         facts: serde_json::json!({ "machine": { "cpus": 2 }, "num_physical_disks": 3 }),
         runs: vec![
             reads(&["/data/one"], QueueKind::Auto, 8192, 4167),

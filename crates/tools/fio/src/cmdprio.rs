@@ -2,39 +2,40 @@
 //! writing and checking.
 
 use super::diagnostic::Trouble;
-use super::job::Look;
 use super::numbers;
+use super::options::OptionId;
+use super::reader::OptionReader;
 use fathom_spec::{Bytes, Discards, Priority, Verb};
 
 /// Real time: the class of those that are to be served first.
 const FIRST_CLASS: u8 = 1;
 
 /// `cmdprio_percentage` and its kin, as rules for reads and writes.
-pub(crate) fn priorities(look: &Look, offload: bool) -> Result<Vec<Priority>, Trouble> {
-    let percents = look.three("cmdprio_percentage").map(|percent| percent.unwrap_or(0) as u8);
-    let split = look.text("cmdprio_bssplit").filter(|text| !text.trim().is_empty());
+pub(crate) fn priorities(reader: &OptionReader, offload: bool) -> Result<Vec<Priority>, Trouble> {
+    let percents = reader.three(OptionId::CmdprioPercentage).map(|percent| percent.unwrap_or(0) as u8);
+    let split = reader.text(OptionId::CmdprioBssplit).filter(|text| !text.trim().is_empty());
     let said = percents.iter().take(2).any(|percent| *percent > 0);
     if split.is_some() && said {
         let what = "sizes have their shares, or all have one: not both";
-        return Err(look.wrong("cmdprio_bssplit", what, "leave cmdprio_percentage out"));
+        return Err(reader.wrong(OptionId::CmdprioBssplit, what, "leave cmdprio_percentage out"));
     }
-    let name = if split.is_some() { "cmdprio_bssplit" } else { "cmdprio_percentage" };
+    let id = if split.is_some() { OptionId::CmdprioBssplit } else { OptionId::CmdprioPercentage };
     if offload && (split.is_some() || said) {
         let what = "I/O that other threads submit has the priority of its job";
-        return Err(look.wrong(name, what, "leave io_submit_mode=offload out"));
+        return Err(reader.wrong(id, what, "leave io_submit_mode=offload out"));
     }
-    let of = |name: &str, column: usize| look.three(name)[column].map(|number| number as u8);
+    let of = |id: OptionId, column: usize| reader.three(id)[column].map(|number| number as u8);
     let mut rules = Vec::new();
     for (column, verb) in [Verb::Read, Verb::Write].into_iter().enumerate() {
-        let class = of("cmdprio_class", column).unwrap_or(FIRST_CLASS);
-        let level = of("cmdprio", column).unwrap_or(0);
+        let class = of(OptionId::CmdprioClass, column).unwrap_or(FIRST_CLASS);
+        let level = of(OptionId::Cmdprio, column).unwrap_or(0);
         let plain = Priority { of: verb, size: None, percent: percents[column], class, level };
         match split {
             None => rules.push(plain),
             Some(text) => {
                 let parts: Vec<&str> = text.split(',').collect();
                 let list = parts.get(column).or(parts.last()).copied().unwrap_or_default();
-                rules.extend(by_size(list, plain, look)?);
+                rules.extend(by_size(list, plain, reader)?);
             }
         }
     }
@@ -43,8 +44,9 @@ pub(crate) fn priorities(look: &Look, offload: bool) -> Result<Vec<Priority>, Tr
 }
 
 /// `4k/50:8k/30/1/3`: size, percent, and perhaps class and level. What is left blank shares what is left over.
-fn by_size(list: &str, plain: Priority, look: &Look) -> Result<Vec<Priority>, Trouble> {
-    let wrong = |what: String| look.wrong("cmdprio_bssplit", &what, "say cmdprio_bssplit=4k/20:64k/50/1/0");
+fn by_size(list: &str, plain: Priority, reader: &OptionReader) -> Result<Vec<Priority>, Trouble> {
+    let wrong =
+        |what: String| reader.wrong(OptionId::CmdprioBssplit, &what, "say cmdprio_bssplit=4k/20:64k/50/1/0");
     let mut rules: Vec<(Priority, bool)> = Vec::new();
     for one in list.split(':').filter(|one| !one.trim().is_empty()) {
         let words: Vec<&str> = one.split('/').map(str::trim).collect();
@@ -53,7 +55,7 @@ fn by_size(list: &str, plain: Priority, look: &Look) -> Result<Vec<Priority>, Tr
             let number = text.parse::<u8>().ok().filter(|number| *number <= most);
             number.map(Some).ok_or_else(|| wrong(format!("{text:?} in {one:?} is not 0 to {most}")))
         };
-        let size = numbers::bytes(words[0], look.base()).filter(|size| *size > 0);
+        let size = numbers::bytes(words[0], reader.base()).filter(|size| *size > 0);
         let size = size.ok_or_else(|| wrong(format!("{:?} is no size", words[0])))?;
         if words.len() == 3 || words.len() > 4 {
             return Err(wrong(format!("{one:?} has a size, a share, and perhaps a class and a level")));
@@ -80,11 +82,11 @@ fn by_size(list: &str, plain: Priority, look: &Look) -> Result<Vec<Priority>, Tr
 }
 
 /// `trim_percentage` and its kin.
-pub(crate) fn discards(look: &Look) -> Result<Option<Discards>, Trouble> {
-    let percent = look.count("trim_percentage").unwrap_or(0) as u8;
-    let after = look.count("trim_backlog").unwrap_or(0);
-    let batch = look.count("trim_backlog_batch").filter(|batch| *batch > 0).unwrap_or(after);
-    let zeros = look.switch("trim_verify_zero", true);
+pub(crate) fn discards(reader: &OptionReader) -> Result<Option<Discards>, Trouble> {
+    let percent = reader.count(OptionId::TrimPercentage) as u8;
+    let after = reader.count(OptionId::TrimBacklog);
+    let batch = Some(reader.count(OptionId::TrimBacklogBatch)).filter(|batch| *batch > 0).unwrap_or(after);
+    let zeros = reader.switch(OptionId::TrimVerifyZero);
     Ok((percent > 0 && after > 0).then_some(Discards { percent, after, batch, zeros }))
 }
 

@@ -2,7 +2,7 @@
 
 use super::diagnostic::{Place, Trouble};
 use super::jobfile::{Section, Setting, Surroundings, TROUBLES_MOST, filled, words_as_source};
-use super::options::{self, beginning, did_you_mean, find};
+use super::options::{OptionId, beginning, did_you_mean, find, like};
 use super::profile::Profile;
 use fathom_spec::Nanos;
 use std::collections::VecDeque;
@@ -176,7 +176,6 @@ pub fn parse(words: &[String], around: &Surroundings) -> Result<CommandLine, Vec
         line: CommandLine::default(),
         troubles: Vec::new(),
         around,
-        engine: "psync".to_owned(),
         before: Vec::new(),
         of_profile: Vec::new(),
         profile_at: None,
@@ -200,7 +199,6 @@ struct Reader<'a> {
     line: CommandLine,
     troubles: Vec<Trouble>,
     around: &'a Surroundings<'a>,
-    engine: String,
     /// Settings before any job.
     before: Vec<Setting>,
     /// Options of the profile.
@@ -212,7 +210,7 @@ struct Reader<'a> {
 /// What a name on the command line means.
 enum Meaning {
     General(usize),
-    Job(&'static str),
+    Job(OptionId),
 }
 
 impl<'a> Reader<'a> {
@@ -241,7 +239,7 @@ impl<'a> Reader<'a> {
         }
         match meaning(name) {
             Ok(Meaning::General(which)) => self.general(which, value, at),
-            Ok(Meaning::Job(name)) => self.setting(name, value, at),
+            Ok(Meaning::Job(id)) => self.setting(id, value, at),
             Err(hint) => {
                 self.troubles.push(Trouble::at(&at, format!("there is no option {name}"), hint));
             }
@@ -265,18 +263,18 @@ impl<'a> Reader<'a> {
         self.profile_at = Some(at);
     }
 
-    fn setting(&mut self, name: &'static str, value: Option<&'a str>, at: Place) {
+    fn setting(&mut self, id: OptionId, value: Option<&'a str>, at: Place) {
+        let name = id.name();
         if let Some(profile) = self.line.general.profile {
             let what = format!("the profile's jobs take no {name}");
             let hint = format!("its options are {}", profile.options().join(", "));
             self.troubles.push(Trouble::at(&at, what, hint));
             return;
         }
-        let id = find(name).expect("a name from the table is in the table");
-        let bare = options::all()[id].may_be_bare();
+        let bare = id.option().may_be_bare();
         let value = if bare { value } else { self.next_value(value) };
         let value = value.map(|value| filled(value, self.around));
-        if name == "name" {
+        if id == OptionId::Name {
             let Some(value) = value else {
                 self.troubles.push(Trouble::at(&at, "name needs a value", "say --name=JOB"));
                 return;
@@ -286,9 +284,6 @@ impl<'a> Reader<'a> {
             let settings = if value == "global" { Vec::new() } else { vec![named] };
             self.line.sections.push(Section { name: value, at, settings });
             return;
-        }
-        if name == "ioengine" {
-            self.engine = value.clone().unwrap_or_default();
         }
         let setting = Setting { name: name.to_owned(), value, at };
         match self.line.sections.last_mut() {
@@ -330,7 +325,7 @@ fn meaning(name: &str) -> Result<Meaning, String> {
         return Ok(Meaning::General(which));
     }
     if let Some(id) = find(name) {
-        return Ok(Meaning::Job(options::all()[id].name));
+        return Ok(Meaning::Job(id));
     }
     if matches!(name, "v" | "h") {
         return Ok(Meaning::General(general(if name == "v" { "version" } else { "help" }).unwrap_or(0)));
@@ -341,12 +336,11 @@ fn meaning(name: &str) -> Result<Meaning, String> {
     match full.as_slice() {
         [only] => match (general(only), find(only)) {
             (Some(which), _) => Ok(Meaning::General(which)),
-            (None, Some(id)) => Ok(Meaning::Job(options::all()[id].name)),
+            (None, Some(id)) => Ok(Meaning::Job(id)),
             (None, None) => Err("see --cmdhelp".to_owned()),
         },
         [] => {
-            let near =
-                did_you_mean(name).or_else(|| options::like(name, GENERAL.iter().map(|(name, ..)| *name)));
+            let near = did_you_mean(name).or_else(|| like(name, GENERAL.iter().map(|(name, ..)| *name)));
             Err(match near {
                 Some(near) => format!("did you mean --{near}?"),
                 None => "--cmdhelp lists all options of jobs, --help the others".to_owned(),

@@ -2,25 +2,24 @@
 //! job are that repeat none. Jobs with `dedupe_global` have one set, of which each writes its part.
 
 use super::diagnostic::Trouble;
-use super::job::{Job, Look, WorkingSet};
-use super::plan::Member;
+use super::job::{Job, WorkingSet};
+use super::options::OptionId;
+use super::planned::Member;
+use super::reader::OptionReader;
 use fathom_spec::{Content, Extent, Plan, Work};
 
-/// `fio 3.33` has a twentieth where nothing is said.
-const PERCENT: u64 = 5;
-
 /// `dedupe_mode` and its kin.
-pub(crate) fn said(look: &Look) -> Result<Option<WorkingSet>, Trouble> {
-    let some = look.count("dedupe_percentage").is_some_and(|percent| percent > 0);
-    if !some || look.word("dedupe_mode", "repeat").0 != "working_set" {
+pub(crate) fn said(reader: &OptionReader) -> Result<Option<WorkingSet>, Trouble> {
+    let some = reader.count(OptionId::DedupePercentage) > 0;
+    if !some || reader.word(OptionId::DedupeMode) != "working_set" {
         return Ok(None);
     }
-    if look.amount("size").is_none() {
+    if reader.amount(OptionId::Size).is_none() {
         let what = "the working set is a share of size, and none is said";
-        return Err(look.wrong("dedupe_mode", what, "say size="));
+        return Err(reader.wrong(OptionId::DedupeMode, what, "say size="));
     }
-    let percent = look.count("dedupe_working_set_percentage").unwrap_or(PERCENT) as u8;
-    Ok(Some(WorkingSet { percent, global: look.switch("dedupe_global", false) }))
+    let percent = reader.count(OptionId::DedupeWorkingSetPercentage) as u8;
+    Ok(Some(WorkingSet { percent, global: reader.switch(OptionId::DedupeGlobal) }))
 }
 
 /// Gives the streams of such jobs their sets.

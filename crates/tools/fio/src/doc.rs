@@ -2,7 +2,7 @@
 
 use super::engines::ENGINES;
 use super::help::{OTHER_ENGINES, takes};
-use super::options::{FioOption, State, all};
+use super::options::{FioOption, OPTIONS, State};
 use std::fmt::Write;
 
 const OPENING: &str = include_str!("opening.txt");
@@ -17,7 +17,7 @@ pub fn page() -> String {
         (State::Refused, "Refused by name", "because"),
     ];
     for (state, title, reason) in titles {
-        let options: Vec<&FioOption> = all().iter().filter(|option| option.state == state).collect();
+        let options: Vec<&FioOption> = OPTIONS.iter().filter(|option| option.state == state).collect();
         let _ = write!(
             page,
             "\n### {title} ({})\n\n| option | takes | what it says | {reason} |\n|---|---|---|---|\n",
@@ -43,7 +43,7 @@ fn engines(page: &mut String) {
 
 fn row(option: &FioOption, page: &mut String) {
     let alias = option.alias.map(|alias| format!(", `{alias}`")).unwrap_or_default();
-    let of = match option.engines.as_slice() {
+    let of = match option.engines {
         [] => String::new(),
         engines => format!(" ({})", engines.join(", ")),
     };
@@ -62,7 +62,7 @@ fn row(option: &FioOption, page: &mut String) {
 mod tests {
     #[test]
     fn the_page_in_the_docs_is_the_tables() {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/tools/fio.md");
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../docs/tools/fio.md");
         let found = std::fs::read_to_string(path).unwrap_or_default();
         let hint = "write it anew: cargo run -p fathom-fio --example fio_doc";
         assert!(found == super::page(), "docs/tools/fio.md is old; {hint}");

@@ -2,7 +2,9 @@
 
 use super::cmdprio;
 use super::diagnostic::Trouble;
-use super::job::{Engine, Look, Program};
+use super::job::{Engine, Program};
+use super::options::OptionId;
+use super::reader::OptionReader;
 use fathom_spec::{Nanos, StatCall};
 
 /// Engines that work, and what they are here.
@@ -30,55 +32,56 @@ pub const ENGINES: &[(&str, &str)] = &[
 ];
 
 /// What a job says of its engine.
-pub(crate) fn engine(look: &Look) -> Result<Engine, Trouble> {
-    let (name, rest) = look.word("ioengine", "psync");
+pub(crate) fn engine(reader: &OptionReader) -> Result<Engine, Trouble> {
+    let (name, rest) = reader.word_and_rest(OptionId::Ioengine);
     if name == "external" || rest.is_some() {
-        return Err(look.wrong("ioengine", "engines are not loaded from files", "name one of the table"));
+        return Err(reader.wrong(
+            OptionId::Ioengine,
+            "engines are not loaded from files",
+            "name one of the table",
+        ));
     }
     if !ENGINES.iter().any(|(works, _)| *works == name) {
         let works: Vec<&str> = ENGINES.iter().map(|(name, _)| *name).collect();
         let hint = format!("these work: {}", works.join(" "));
-        return Err(look.wrong("ioengine", &format!("there is no {name} here"), &hint));
+        return Err(reader.wrong(OptionId::Ioengine, &format!("there is no {name} here"), &hint));
     }
-    let cpu_percent = look.integer("cpuload").unwrap_or(0);
+    let cpu_percent = reader.integer(OptionId::Cpuload);
     if name == "cpuio" && cpu_percent == 0 {
-        return Err(look.wrong("cpuload", "cpuio needs it", "say cpuload=50"));
+        return Err(reader.wrong(OptionId::Cpuload, "cpuio needs it", "say cpuload=50"));
     }
     let command = Program {
-        program: look.text("program").unwrap_or_default().to_owned(),
-        arguments: look.text("arguments").unwrap_or_default().to_owned(),
-        grace: Nanos::from_seconds(look.count("grace_time").unwrap_or(1)),
-        redirected: look.switch("std_redirect", true),
+        program: reader.text(OptionId::Program).unwrap_or_default().to_owned(),
+        arguments: reader.text(OptionId::Arguments).unwrap_or_default().to_owned(),
+        grace: Nanos::from_seconds(reader.count(OptionId::GraceTime)),
+        redirected: reader.switch(OptionId::StdRedirect),
     };
     if name == "exec" && command.program.is_empty() {
-        return Err(look.wrong("program", "exec needs it", "say program=/bin/sleep"));
+        return Err(reader.wrong(OptionId::Program, "exec needs it", "say program=/bin/sleep"));
     }
-    let offload = look.word("io_submit_mode", "inline").0 == "offload" && !matches!(name, "null" | "mmap");
+    let offload = reader.word(OptionId::IoSubmitMode) == "offload" && !matches!(name, "null" | "mmap");
     if offload && (name.starts_with("file") || name.starts_with("dir") || name == "cpuio") {
-        return Err(look.wrong("io_submit_mode", &format!("{name} submits nothing"), "leave it out"));
+        return Err(reader.wrong(OptionId::IoSubmitMode, &format!("{name} submits nothing"), "leave it out"));
     }
-    let polls = look.count("hipri_percentage").unwrap_or(100) as u8;
+    let polls = reader.count(OptionId::HipriPercentage) as u8;
     Ok(Engine {
         name,
-        cpu_chunk: Nanos(look.count("cpuchunks").unwrap_or(50_000).saturating_mul(1000)),
-        cpu_sorts: look.word("cpumode", "noop").0 == "qsort",
+        cpu_chunk: Nanos(reader.count(OptionId::Cpuchunks).saturating_mul(1000)),
+        cpu_sorts: reader.word(OptionId::Cpumode) == "qsort",
         offload,
         command: (name == "exec").then_some(command),
-        poll: look.switch("hipri", false) && polls > 0,
+        poll: reader.switch(OptionId::Hipri) && polls > 0,
         poll_percent: if polls < 100 { polls } else { 0 },
-        hand_over_every: if offload { 0 } else { look.small("force_async", 0)? },
-        priorities: cmdprio::priorities(look, offload)?,
-        stat_call: match look.word("stat_type", "stat").0 {
+        hand_over_every: if offload { 0 } else { reader.small(OptionId::ForceAsync)? },
+        priorities: cmdprio::priorities(reader, offload)?,
+        stat_call: match reader.word(OptionId::StatType) {
             "lstat" => StatCall::Link,
             "statx" => StatCall::Extended,
             _ => StatCall::File,
         },
-        submit_poll: look.switch("sqthread_poll", false),
-        submit_poll_cpu: look
-            .count("sqthread_poll_cpu")
-            .map(|_| look.small("sqthread_poll_cpu", 0))
-            .transpose()?,
-        no_wait: look.switch("nowait", false),
+        submit_poll: reader.switch(OptionId::SqthreadPoll),
+        submit_poll_cpu: reader.said_small(OptionId::SqthreadPollCpu)?,
+        no_wait: reader.switch(OptionId::Nowait),
         cpu_percent,
     })
 }

@@ -3,7 +3,7 @@
 use super::diagnostic::Trouble;
 use super::job::Job;
 use super::numbers::Amount;
-use super::streams::mixed;
+use super::random::mixed;
 use fathom_spec::Bytes;
 
 /// What is known of a file or device before anything is done to it.
@@ -214,9 +214,9 @@ fn offset(job: &Job, clone: u32, real: u64) -> u64 {
     settle(job.area.offset).saturating_add(settle(job.area.increment).saturating_mul(u64::from(clone)))
 }
 
-/// The smallest I/O of the directions that occur.
+/// The smallest I/O of the directions that occur, of which every job has one at least.
 pub(crate) fn least_block(job: &Job) -> u64 {
-    ranges(job).map(|(least, _)| least).min().unwrap_or(4096)
+    ranges(job).map(|(least, _)| least).min().unwrap_or(1)
 }
 
 /// Of what offsets are multiples.

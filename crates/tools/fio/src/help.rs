@@ -2,12 +2,12 @@
 
 use super::jobfile::{Section, quoted_for_shell};
 use super::numbers::TimeUnit;
-use super::options::{FioOption, Kind, State, all};
+use super::options::{FioOption, Kind, OPTIONS, State};
 use std::io::{self, Write};
 
 /// `--cmdhelp=all`, and `--cmdhelp` alone.
 pub fn commands(out: &mut impl Write) -> io::Result<()> {
-    all().iter().filter(|option| option.engines.is_empty()).try_for_each(|option| line(option, out))
+    OPTIONS.iter().filter(|option| option.engines.is_empty()).try_for_each(|option| line(option, out))
 }
 
 fn line(option: &FioOption, out: &mut impl Write) -> io::Result<()> {
@@ -22,7 +22,7 @@ fn line(option: &FioOption, out: &mut impl Write) -> io::Result<()> {
 
 /// `--cmdhelp=NAME`. `false`: there is none.
 pub fn command(name: &str, out: &mut impl Write) -> io::Result<bool> {
-    match all()
+    match OPTIONS
         .iter()
         .find(|option| option.engines.is_empty() && (option.name == name || option.alias == Some(name)))
     {
@@ -114,7 +114,7 @@ pub fn engines(asked: &str, out: &mut impl Write) -> io::Result<bool> {
     if !works.into_iter().chain(OTHER_ENGINES.iter().map(|(name, _)| *name)).any(|name| name == engine) {
         return Ok(false);
     }
-    let mut own = all().iter().filter(|one| one.engines.contains(&engine)).peekable();
+    let mut own = OPTIONS.iter().filter(|one| one.engines.contains(&engine)).peekable();
     if !option.is_empty() {
         return match own.find(|one| one.name == option) {
             Some(one) => details(one, out).map(|()| true),

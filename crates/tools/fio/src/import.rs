@@ -94,6 +94,7 @@ pub fn import(text: &str, imported: &Imported<'_>) -> Result<ResultRecord, Impor
         tool: "fio".to_owned(),
         version: (*version).to_owned(),
         command: Vec::new(),
+        max_latency: None,
         label: Some(names.join(", ")),
         started: ended.clone(),
         ended: ended.clone(),

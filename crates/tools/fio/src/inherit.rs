@@ -3,47 +3,41 @@
 use super::diagnostic::{Place, Trouble};
 use super::jobfile::{Section, Setting, TROUBLES_MOST};
 use super::numbers::KbBase;
-use super::options::{OptionId, SLOTS, all, belongs, did_you_mean, find, slot};
+use super::options::{OPTIONS, OptionId, did_you_mean, find};
 use super::values::{self, Value};
-use std::collections::BTreeMap;
+use std::borrow::Cow;
+use std::rc::Rc;
 use std::sync::Arc;
 
-/// A set of options that answers "certainly not" at once, for nearly all that are not in it (Bloom 1970, one hash).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Said([u64; SLOTS / 64]);
-
-impl Said {
-    /// The set of these options, by their names and their aliases.
-    pub fn of(options: impl Iterator<Item = OptionId>) -> Said {
-        let mut said = Said::default();
-        for option in options.map(|id| &all()[id]) {
-            for name in std::iter::once(option.name).chain(option.alias) {
-                let (word, bit) = Self::place(name);
-                said.0[word] |= bit;
-            }
-        }
-        said
-    }
-
-    /// May an option of that name be in it?
-    pub fn may_hold(&self, name: &str) -> bool {
-        let (word, bit) = Self::place(name);
-        self.0[word] & bit != 0
-    }
-
-    fn place(name: &str) -> (usize, u64) {
-        let slot = slot(name);
-        (slot / 64, 1 << (slot % 64))
-    }
-}
-
-/// What was said for one option.
+/// The value that was said for an option.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Given {
     /// Read as its kind.
     pub value: Value,
-    /// Where.
+    /// The setting that says it.
     pub at: Place,
+}
+
+/// What was said for each option, by the option's number in the table. What several jobs inherit is in memory once.
+#[derive(Clone, Debug)]
+pub struct OptionValues(Vec<Option<Rc<Given>>>);
+
+impl Default for OptionValues {
+    fn default() -> Self {
+        OptionValues(vec![None; OPTIONS.len()])
+    }
+}
+
+impl OptionValues {
+    /// What was said for an option, if anything was.
+    pub fn get(&self, id: OptionId) -> Option<&Given> {
+        self.0[id as usize].as_deref()
+    }
+
+    /// Says it, in the place of what was said before.
+    pub fn set(&mut self, id: OptionId, given: Given) {
+        self.0[id as usize] = Some(Rc::new(given));
+    }
 }
 
 /// A job as it was said, with what it inherits.
@@ -51,12 +45,10 @@ pub struct Given {
 pub struct Typed {
     /// The name of its section.
     pub name: String,
-    /// Where it begins.
+    /// The header of its section.
     pub at: Place,
-    /// Everything said for it or before it in `[global]`, by option. What several jobs inherit is there once.
-    pub values: BTreeMap<OptionId, Arc<Given>>,
-    /// Which options these may be.
-    pub said: Said,
+    /// Everything said for it or before it in `[global]`.
+    pub values: OptionValues,
     /// What its own section says, in order: canonical names and values; bare flags are not told, as in fio 3.33.
     pub own: Arc<[(&'static str, String)]>,
     /// It is the first of a job file that is not the first: it waits for all before it.
@@ -99,7 +91,7 @@ pub fn assemble_each(
 /// Defaults so far.
 #[derive(Clone, Default)]
 struct Layer {
-    values: BTreeMap<OptionId, Arc<Given>>,
+    values: OptionValues,
     base: KbBase,
 }
 
@@ -140,9 +132,8 @@ impl Maker<'_> {
         let mut own = Vec::new();
         let Section { name, at, settings } = section;
         self.read(&mut layer, settings, true).into_iter().for_each(|said| put(&mut own, said));
-        let said = Said::of(layer.values.keys().copied());
-        let Layer { values, base, .. } = layer;
-        (self.take)(Typed { name, at, values, said, own: own.into(), begins_file, base });
+        let Layer { values, base } = layer;
+        (self.take)(Typed { name, at, values, own: own.into(), begins_file, base });
     }
 
     /// Reads settings over a layer, and answers what was said, by canonical name.
@@ -152,22 +143,24 @@ impl Maker<'_> {
         settings: Vec<Setting>,
         in_job: bool,
     ) -> Vec<(&'static str, String)> {
+        let named: Vec<(Option<OptionId>, Setting)> =
+            settings.into_iter().map(|setting| (find(&setting.name), setting)).collect();
         // What k means holds for its whole section, wherever it is said.
-        for setting in settings.iter().filter(|setting| setting.name == "kb_base") {
+        for (_, setting) in named.iter().filter(|(id, _)| *id == Some(OptionId::KbBase)) {
             match setting.value.as_deref() {
                 Some("1000") => layer.base = KbBase::Standard,
                 Some("1024") => layer.base = KbBase::Old,
                 _ => {}
             }
         }
-        let engine = engine(&settings, layer);
-        let mut said = Vec::with_capacity(settings.len());
-        for setting in settings {
-            match one(&setting, layer.base, &engine, in_job) {
+        let engine = engine(&named, layer);
+        let mut said = Vec::with_capacity(named.len());
+        for (id, setting) in named {
+            match one(id, &setting, layer.base, &engine, in_job) {
                 Ok(Some((id, value))) => {
                     let Setting { value: text, at, .. } = setting;
-                    said.extend(text.map(|text| (all()[id].name, text)));
-                    layer.values.insert(id, Arc::new(Given { value, at }));
+                    said.extend(text.map(|text| (id.name(), text)));
+                    layer.values.set(id, Given { value, at });
                 }
                 Ok(None) => {}
                 Err(trouble) => {
@@ -189,25 +182,29 @@ fn put(list: &mut Vec<(&'static str, String)>, said: (&'static str, String)) {
     }
 }
 
-fn engine(settings: &[Setting], layer: &Layer) -> String {
-    let own = settings.iter().rev().find(|setting| setting.name == "ioengine").and_then(|s| s.value.clone());
-    let own = own.map(|name| name.split(':').next().unwrap_or_default().to_owned());
-    let inherited = find("ioengine").and_then(|id| match &layer.values.get(&id)?.value {
-        Value::Word(word, _) => Some((*word).to_owned()),
-        _ => None,
-    });
-    own.or(inherited).unwrap_or_else(|| "psync".to_owned())
+/// The engine of a section: what it says of it itself, wherever that stands, else what it inherits, else fio's own.
+fn engine(settings: &[(Option<OptionId>, Setting)], layer: &Layer) -> Cow<'static, str> {
+    let own = settings.iter().rev().find(|(id, _)| *id == Some(OptionId::Ioengine));
+    if let Some(own) = own.and_then(|(_, setting)| setting.value.as_deref()) {
+        return own.split(':').next().unwrap_or_default().to_owned().into();
+    }
+    let inherited = layer.values.get(OptionId::Ioengine).map(|given| &given.value);
+    match inherited.or_else(|| values::default_of(OptionId::Ioengine)) {
+        Some(Value::Word(word, _)) => Cow::Borrowed(word),
+        _ => unreachable!("an engine is a word, and the table has a default for it"),
+    }
 }
 
 /// One setting read. Nothing: it is an engine's own, stands in `[global]`, and the engine is another.
 fn one(
+    id: Option<OptionId>,
     setting: &Setting,
     base: KbBase,
     engine: &str,
     in_job: bool,
 ) -> Result<Option<(OptionId, Value)>, Trouble> {
     let at = &setting.at;
-    let Some(id) = find(&setting.name) else {
+    let Some(id) = id else {
         return Err(Trouble::at(
             &at.part(0..setting.name.len()),
             format!("there is no option {}", shortened(&setting.name)),
@@ -217,8 +214,8 @@ fn one(
             },
         ));
     };
-    if in_job && !belongs(id, engine) {
-        let engines = all()[id].engines.join(", ");
+    if in_job && !id.option().belongs_to(engine) {
+        let engines = id.option().engines.join(", ");
         return Err(Trouble::at(
             &at.part(0..setting.name.len()),
             format!("{} is an option of {engines}, and this job uses {engine}", setting.name),
@@ -227,7 +224,7 @@ fn one(
     }
     let wrong = |(what, hint)| Trouble::at(at, what, hint);
     let value = values::read(id, setting.value.as_deref(), base).map_err(wrong)?;
-    values::refuse(id, &value, base).map_err(wrong)?;
+    values::refuse(id, &value).map_err(wrong)?;
     Ok(Some((id, value)))
 }
 
@@ -259,8 +256,8 @@ pub(crate) mod tests {
         assemble(Parts { files, ..Parts::default() }, &[])
     }
 
-    fn integers(job: &Typed, name: &str) -> Option<[Option<i64>; 3]> {
-        match &job.values.get(&find(name).unwrap())?.value {
+    fn integers(job: &Typed, id: OptionId) -> Option<[Option<i64>; 3]> {
+        match &job.values.get(id)?.value {
             Value::Integers(values) => Some(*values),
             _ => None,
         }
@@ -269,7 +266,8 @@ pub(crate) mod tests {
     #[test]
     fn a_job_inherits_from_the_globals_above_it_only() {
         let done = jobs("[global]\nbs=4k\n[a]\n[global]\nbs=8k\niodepth=2\n[b]\n[c]\nbs=16k\n").unwrap();
-        let sizes: Vec<i64> = done.jobs.iter().map(|job| integers(job, "bs").unwrap()[0].unwrap()).collect();
+        let sizes: Vec<i64> =
+            done.jobs.iter().map(|job| integers(job, OptionId::Blocksize).unwrap()[0].unwrap()).collect();
         assert_eq!(sizes, [4096, 8192, 16384]);
         assert_eq!(done.globals.unwrap(), [("bs", "8k".to_owned()), ("iodepth", "2".to_owned())]);
         assert_eq!(*done.jobs[2].own, [("bs", "16k".to_owned())]);
@@ -286,7 +284,7 @@ pub(crate) mod tests {
     #[test]
     fn kb_base_holds_for_its_whole_section() {
         let done = jobs("[a]\nbs=4k\nkb_base=1000\n").unwrap();
-        assert_eq!(integers(&done.jobs[0], "bs"), Some([Some(4000); 3]));
+        assert_eq!(integers(&done.jobs[0], OptionId::Blocksize), Some([Some(4000); 3]));
     }
 
     #[test]

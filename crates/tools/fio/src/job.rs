@@ -1,11 +1,11 @@
 //! What a job means: the values of its options with fio's defaults where nothing was said.
 
 use super::diagnostic::Place;
-use super::limits::Terms;
 use super::numbers::Amount;
-pub(crate) use super::reader::Look;
-use super::replay::Replay;
-use fathom_spec::{Discards, Lifetime, MemoryMode, Nanos, Priority, StatCall, Think, Verb};
+use super::recording::Replay;
+use fathom_spec::{
+    Discards, Failures, Lifetime, MemoryMode, Nanos, Priority, Standing, StatCall, Think, Verb,
+};
 use std::sync::Arc;
 
 /// A job of fio, as it is meant.
@@ -391,6 +391,75 @@ pub struct ControlGroup {
     pub weight: Option<u64>,
     /// It is not removed at the end.
     pub stays: bool,
+}
+
+/// The terms of a job.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Terms {
+    /// Was `continue_on_error` said? Then errors are counted in the report.
+    pub counts_errors: bool,
+    /// The failures that are no failure of the job.
+    pub excused: Failures,
+    /// The longest that an I/O may take.
+    pub latency_most: Option<Nanos>,
+    /// The least bytes a second of reads, writes and trims.
+    pub rate_least: [Option<u64>; 3],
+    /// The least I/Os a second of reads, writes and trims.
+    pub rate_iops_least: [Option<u64>; 3],
+    /// Over how long a rate is judged.
+    pub rate_cycle: Nanos,
+    /// End when steady.
+    pub steady: Option<Steady>,
+    /// What it is to the system.
+    pub standing: Standing,
+    /// A shell's command before the job.
+    pub before: Option<String>,
+    /// A shell's command after it.
+    pub after: Option<String>,
+    /// An error in it ends all jobs.
+    pub takes_all_on_error: bool,
+    /// What the kernel is told of the order of I/Os.
+    pub hint: Hint,
+}
+
+/// `fadvise_hint=`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Hint {
+    /// What the job does.
+    #[default]
+    Honest,
+    /// Nothing.
+    Silent,
+    /// That it is sequential.
+    Sequential,
+    /// That it is random.
+    Random,
+}
+
+/// When a job is steady, and ends.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Steady {
+    /// Of what: `iops`, `iops_slope`, `bw` or `bw_slope`.
+    pub of: &'static str,
+    /// The limit, a percentage of the mean or a number of I/Os or bytes a second.
+    pub limit: f64,
+    /// Is it a percentage?
+    pub in_percent: bool,
+    /// Over how long, whole seconds.
+    pub duration_seconds: u64,
+    /// Looked at after so long.
+    pub ramp: Nanos,
+}
+
+impl Steady {
+    /// Is it a slope that is judged, and not the largest deviation from the mean?
+    pub fn is_slope(&self) -> bool {
+        self.of.ends_with("_slope")
+    }
+    /// Of bytes, and not of I/Os?
+    pub fn is_of_bytes(&self) -> bool {
+        self.of.starts_with("bw")
+    }
 }
 
 /// `write_hist_log=` and its kin.

@@ -2,29 +2,28 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`options`] | the one table of every option of fio 3.33: works, without effect, refused and why |
+//! | [`options`], [`option_table`] | the one table of every option of fio 3.33: works, without effect, refused and why |
 //! | [`numbers`], [`expression`] | numbers, times, ranges, arithmetic |
 //! | [`values`] | what was said for an option, read as its kind |
 //! | [`jobfile`] | sections, includes, variables |
 //! | [`commandline`] | general options, jobs made of words |
 //! | [`profile`] | jobs that are built in |
-//! | [`mod@assemble`] | defaults handed down, names looked up |
-//! | [`job`], [`meaning`], [`engines`], [`pattern`], [`terms`] | what a job means |
-//! | [`conditions`], [`reporting`](mod@reporting) | where it runs; what is reported and logged of it |
+//! | [`mod@inherit`] | defaults handed down, names looked up |
+//! | [`job`], [`resolve`], [`engines`], [`pattern`], [`limits`] | what a job means |
+//! | [`placement`], [`report_options`](mod@reporting) | where it runs; what is reported and logged of it |
 //! | `dedupe` | from which blocks those are drawn that repeat |
 //! | `cmdprio` | what a job says of single I/Os and of what is checked |
-//! | [`territory`], [`streams`], [`plan`](mod@plan) | where it works, what it does, and the plan of all jobs |
-//! | [`replay`] | recordings that are done again, and their writing |
-//! | [`reported`](mod@reported) | what a report must know of each clone |
+//! | [`file_layout`], [`streams`], [`plan`](mod@plan) | where it works, what it does, and the plan of all jobs |
+//! | [`planned`] | what planning gives |
+//! | `random` | numbers drawn from a seed |
+//! | [`recording`], [`replay`] | recordings that are done again, the reading of them, and their writing |
+//! | [`report_job`](mod@reported) | what a report must know of each clone |
 //! | [`state`] | how far a job got that writes what can be verified |
 //! | [`steady`] | whether a job is steady |
 //! | [`report`] | what fio prints, and its log files |
 //! | [`import`] | reads fio's JSON into a record |
 //! | [`help`], [`doc`] | `--cmdhelp`, `--enghelp`, `--showcmd`; `docs/tools/fio.md` |
-//! | [`place`] | where something was said, and what is wrong with it |
-
-#[macro_use]
-extern crate fathom_session;
+//! | [`diagnostic`] | where something was said, and what is wrong with it |
 
 mod cmdprio;
 pub mod commandline;
@@ -42,12 +41,16 @@ pub mod jobfile;
 pub mod limits;
 pub mod load;
 pub mod numbers;
+pub mod option_table;
 pub mod options;
 pub mod pattern;
 pub mod placement;
 pub mod plan;
+pub mod planned;
 pub mod profile;
+mod random;
 mod reader;
+pub mod recording;
 pub mod replay;
 pub mod report;
 pub mod report_job;
@@ -67,7 +70,8 @@ pub use job::Job;
 pub use jobfile::{Section, Setting, Surroundings};
 pub use load::understood;
 pub use placement::{Node, settle_nodes};
-pub use plan::{Member, Planned, plan};
+pub use plan::plan;
+pub use planned::{Member, Planned};
 pub use replay::recall;
 pub use report_job::reported;
 pub use resolve::meant;

@@ -2,105 +2,37 @@
 //! state; and what it is to the system.
 
 use super::diagnostic::Trouble;
-use super::job::Look;
+use super::job::{Hint, Steady, Terms};
 use super::numbers;
-use fathom_spec::{Bytes, Failures, Nanos, Standing};
+use super::options::OptionId;
+use super::reader::OptionReader;
+use fathom_spec::{Bytes, Failures, Standing};
 
-/// The terms of a job.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Terms {
-    /// Was `continue_on_error` said? Then errors are counted in the report.
-    pub counts_errors: bool,
-    /// The failures that are no failure of the job.
-    pub excused: Failures,
-    /// The longest that an I/O may take.
-    pub latency_most: Option<Nanos>,
-    /// The least bytes a second of reads, writes and trims.
-    pub rate_least: [Option<u64>; 3],
-    /// The least I/Os a second of reads, writes and trims.
-    pub rate_iops_least: [Option<u64>; 3],
-    /// Over how long a rate is judged.
-    pub rate_cycle: Nanos,
-    /// End when steady.
-    pub steady: Option<Steady>,
-    /// What it is to the system.
-    pub standing: Standing,
-    /// A shell's command before the job.
-    pub before: Option<String>,
-    /// A shell's command after it.
-    pub after: Option<String>,
-    /// An error in it ends all jobs.
-    pub takes_all_on_error: bool,
-    /// What the kernel is told of the order of I/Os.
-    pub hint: Hint,
-}
-
-/// `fadvise_hint=`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Hint {
-    /// What the job does.
-    #[default]
-    Honest,
-    /// Nothing.
-    Silent,
-    /// That it is sequential.
-    Sequential,
-    /// That it is random.
-    Random,
-}
-
-/// When a job is steady, and ends.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Steady {
-    /// Of what: `iops`, `iops_slope`, `bw` or `bw_slope`.
-    pub of: &'static str,
-    /// The limit, a percentage of the mean or a number of I/Os or bytes a second.
-    pub limit: f64,
-    /// Is it a percentage?
-    pub in_percent: bool,
-    /// Over how long, whole seconds.
-    pub duration_seconds: u64,
-    /// Looked at after so long.
-    pub ramp: Nanos,
-}
-
-impl Steady {
-    /// Is it a slope that is judged, and not the largest deviation from the mean?
-    pub fn is_slope(&self) -> bool {
-        self.of.ends_with("_slope")
-    }
-    /// Of bytes, and not of I/Os?
-    pub fn is_of_bytes(&self) -> bool {
-        self.of.starts_with("bw")
-    }
-}
-
-/// EIO and EILSEQ: what `continue_on_error` goes on after.
-const NOT_FATAL: [i32; 2] = [5, 84];
+/// What `continue_on_error` goes on after.
+const NOT_FATAL: [i32; 2] = [libc::EIO, libc::EILSEQ];
 
 /// Reads the terms of a job.
-pub(crate) fn terms(look: &Look) -> Result<Terms, Trouble> {
-    let positive = |name: &str| look.three(name).map(|value| value.filter(|number| *number > 0));
-    let (counts_errors, excused) = failures(look)?;
-    for (least, most) in [("rate_min", "rate"), ("rate_iops_min", "rate_iops")] {
-        let both = positive(least).into_iter().zip(positive(most));
+pub(crate) fn terms(reader: &OptionReader) -> Result<Terms, Trouble> {
+    let (counts_errors, excused) = failures(reader)?;
+    for (least, most) in [(OptionId::RateMin, OptionId::Rate), (OptionId::RateIopsMin, OptionId::RateIops)] {
+        let both = reader.three_positive(least).into_iter().zip(reader.three_positive(most));
         if both.into_iter().any(|(least, most)| least.zip(most).is_some_and(|(least, most)| least > most)) {
-            return Err(look.wrong(least, "the minimum rate exceeds the rate", "say a smaller one"));
+            return Err(reader.wrong(least, "the minimum rate exceeds the rate", "say a smaller one"));
         }
     }
     Ok(Terms {
         counts_errors,
         excused,
-        latency_most: look.time("max_latency").filter(|time| time.0 > 0),
-        rate_least: positive("rate_min"),
-        rate_iops_least: positive("rate_iops_min"),
-        rate_cycle: look.time("rate_cycle").filter(|time| time.0 > 0).unwrap_or(Nanos::from_seconds(1)),
-        steady: steady(look)?,
-        standing: standing(look)?,
-        before: look.text("exec_prerun").filter(|text| !text.is_empty()).map(str::to_owned),
-        after: look.text("exec_postrun").filter(|text| !text.is_empty()).map(str::to_owned),
-        takes_all_on_error: look.switch("exitall_on_error", false),
-        hint: match look.word("fadvise_hint", "1").0 {
+        latency_most: reader.some_time(OptionId::MaxLatency),
+        rate_least: reader.three_positive(OptionId::RateMin),
+        rate_iops_least: reader.three_positive(OptionId::RateIopsMin),
+        rate_cycle: reader.time_or_default(OptionId::RateCycle),
+        steady: steady(reader)?,
+        standing: standing(reader)?,
+        before: reader.some_text(OptionId::ExecPrerun),
+        after: reader.some_text(OptionId::ExecPostrun),
+        takes_all_on_error: reader.switch(OptionId::ExitallOnError),
+        hint: match reader.word(OptionId::FadviseHint) {
             "0" => Hint::Silent,
             "random" => Hint::Random,
             "sequential" => Hint::Sequential,
@@ -109,115 +41,88 @@ pub(crate) fn terms(look: &Look) -> Result<Terms, Trouble> {
     })
 }
 
-fn failures(look: &Look) -> Result<(bool, Failures), Trouble> {
-    let word = look.word("continue_on_error", "none").0;
+fn failures(reader: &OptionReader) -> Result<(bool, Failures), Trouble> {
+    let word = reader.word(OptionId::ContinueOnError);
     let of = |kinds: &[&str]| if kinds.contains(&word) { NOT_FATAL.to_vec() } else { Vec::new() };
     let mut lists =
         [of(&["read", "io", "all", "1"]), of(&["write", "io", "all", "1"]), of(&["verify", "all", "1"])];
-    if let Some(text) = look.text("ignore_error") {
+    if let Some(text) = reader.text(OptionId::IgnoreError) {
         let parts: Vec<&str> = text.split(',').collect();
         if parts.len() > 3 {
-            return Err(look.wrong("ignore_error", "more than three lists", "say READ,WRITE,VERIFY"));
+            return Err(reader.wrong(
+                OptionId::IgnoreError,
+                "more than three lists",
+                "say READ,WRITE,VERIFY",
+            ));
         }
         for (list, part) in lists.iter_mut().zip(parts).filter(|(_, part)| !part.trim().is_empty()) {
-            *list = part.split(':').map(|one| error_number(one, look)).collect::<Result<_, _>>()?;
+            *list = part.split(':').map(|one| error_number(one, reader)).collect::<Result<_, _>>()?;
         }
     }
     let [read, write, check] = lists;
     Ok((!matches!(word, "none" | "0"), Failures::End { read, write, check }))
 }
 
-fn error_number(word: &str, look: &Look) -> Result<i32, Trouble> {
+fn error_number(word: &str, reader: &OptionReader) -> Result<i32, Trouble> {
     let word = word.trim();
     let named = || ERRORS.iter().find(|(_, name)| *name == word).map(|(number, _)| *number);
     named().or_else(|| word.parse().ok().filter(|number| *number > 0)).ok_or_else(|| {
         let what = format!("there is no error {:?}", word.chars().take(20).collect::<String>());
-        look.wrong("ignore_error", &what, "say names or numbers, ENOSPC:122 for instance")
+        reader.wrong(OptionId::IgnoreError, &what, "say names or numbers, ENOSPC:122 for instance")
     })
 }
 
-/// Linux's error numbers, those that storage can answer.
-const ERRORS: &[(i32, &str)] = &[
-    (1, "EPERM"),
-    (2, "ENOENT"),
-    (3, "ESRCH"),
-    (4, "EINTR"),
-    (5, "EIO"),
-    (6, "ENXIO"),
-    (7, "E2BIG"),
-    (8, "ENOEXEC"),
-    (9, "EBADF"),
-    (10, "ECHILD"),
-    (11, "EAGAIN"),
-    (12, "ENOMEM"),
-    (13, "EACCES"),
-    (14, "EFAULT"),
-    (15, "ENOTBLK"),
-    (16, "EBUSY"),
-    (17, "EEXIST"),
-    (18, "EXDEV"),
-    (19, "ENODEV"),
-    (20, "ENOTDIR"),
-    (21, "EISDIR"),
-    (22, "EINVAL"),
-    (23, "ENFILE"),
-    (24, "EMFILE"),
-    (25, "ENOTTY"),
-    (26, "ETXTBSY"),
-    (27, "EFBIG"),
-    (28, "ENOSPC"),
-    (29, "ESPIPE"),
-    (30, "EROFS"),
-    (31, "EMLINK"),
-    (32, "EPIPE"),
-    (33, "EDOM"),
-    (34, "ERANGE"),
-    (61, "ENODATA"),
-    (62, "ETIME"),
-    (75, "EOVERFLOW"),
-    (84, "EILSEQ"),
-    (95, "EOPNOTSUPP"),
-    (110, "ETIMEDOUT"),
-    (121, "EREMOTEIO"),
-    (122, "EDQUOT"),
-    (123, "ENOMEDIUM"),
-    (125, "ECANCELED"),
-];
+/// Names of errors with the system's numbers for them.
+macro_rules! errors {
+    ($($name:ident)*) => { &[$((libc::$name, stringify!($name)),)*] };
+}
 
-fn standing(look: &Look) -> Result<Standing, Trouble> {
-    let narrow = |name: &str| look.count(name).map(|number| number as u8);
-    let (class, level) = (narrow("prioclass"), narrow("prio"));
+/// Linux's error numbers, those that storage can answer.
+const ERRORS: &[(i32, &str)] = errors! {
+    EPERM ENOENT ESRCH EINTR EIO ENXIO E2BIG ENOEXEC EBADF ECHILD EAGAIN ENOMEM EACCES EFAULT ENOTBLK
+    EBUSY EEXIST EXDEV ENODEV ENOTDIR EISDIR EINVAL ENFILE EMFILE ENOTTY ETXTBSY EFBIG ENOSPC ESPIPE
+    EROFS EMLINK EPIPE EDOM ERANGE ENODATA ETIME EOVERFLOW EILSEQ EOPNOTSUPP ETIMEDOUT EREMOTEIO EDQUOT
+    ENOMEDIUM ECANCELED
+};
+
+fn standing(reader: &OptionReader) -> Result<Standing, Trouble> {
+    let narrow = |id: OptionId| reader.said_count(id).map(|number| number as u8);
+    let (class, level) = (narrow(OptionId::Prioclass), narrow(OptionId::Prio));
     // A level alone is one of the best-effort class; a class alone has the first level.
     let io_priority = match (class, level) {
         (None, None) | (Some(0), None) => None,
         (None | Some(0), Some(level)) => Some((2, level)),
         (Some(class), level) => Some((class, level.unwrap_or(0))),
     };
-    let user = |name: &str| look.count(name).map(|_| look.small(name, 0)).transpose();
     Ok(Standing {
-        nice: look.integer("nice").filter(|nice| *nice != 0).map(|nice| nice as i32),
+        nice: Some(reader.integer(OptionId::Nice) as i32).filter(|nice| *nice != 0),
         io_priority,
-        user: user("uid")?,
-        group: user("gid")?,
-        locked: Bytes(look.bytes("lockmem")?),
+        user: reader.said_small(OptionId::Uid)?,
+        group: reader.said_small(OptionId::Gid)?,
+        locked: Bytes(reader.bytes(OptionId::Lockmem)?),
         // Both are known once the machine was asked.
         memory: None,
         control_group: None,
     })
 }
 
-fn steady(look: &Look) -> Result<Option<Steady>, Trouble> {
-    let duration = look.time("steadystate_duration").unwrap_or(Nanos(0));
-    let Some(text) = look.text("steadystate") else {
+fn steady(reader: &OptionReader) -> Result<Option<Steady>, Trouble> {
+    let duration = reader.time(OptionId::SteadystateDuration);
+    // The table's criterion is fio's, and is looked at only if one is asked for.
+    let Some(text) = reader.text(OptionId::Steadystate).filter(|_| reader.is_said(OptionId::Steadystate))
+    else {
         return Ok(None);
     };
-    let wrong = |what: &str| look.wrong("steadystate", what, "say steadystate=iops:2% or bw_slope:0.1%");
+    let wrong =
+        |what: &str| reader.wrong(OptionId::Steadystate, what, "say steadystate=iops:2% or bw_slope:0.1%");
     let (word, limit) = text.split_once(':').ok_or_else(|| wrong("it has no limit"))?;
     let of = ["iops", "iops_slope", "bw", "bw_slope"].into_iter().find(|known| *known == word.trim());
     let of = of.ok_or_else(|| wrong(&format!("{:?} is no criterion", word.trim())))?;
     let (number, in_percent) = match limit.trim().strip_suffix('%') {
         Some(number) => (number.parse().ok(), true),
-        None if of.starts_with("bw") => (numbers::bytes(limit, look.base()).map(|bytes| bytes as f64), false),
+        None if of.starts_with("bw") => {
+            (numbers::bytes(limit, reader.base()).map(|bytes| bytes as f64), false)
+        }
         None => (limit.trim().parse().ok(), false),
     };
     let limit = number.filter(|limit: &f64| limit.is_finite() && *limit >= 0.0);
@@ -229,7 +134,7 @@ fn steady(look: &Look) -> Result<Option<Steady>, Trouble> {
         limit,
         in_percent,
         duration_seconds,
-        ramp: look.time("steadystate_ramp_time").unwrap_or(Nanos(0)),
+        ramp: reader.time(OptionId::SteadystateRampTime),
     }))
 }
 
@@ -238,6 +143,7 @@ mod tests {
     use super::super::inherit::tests::jobs;
     use super::super::resolve::meant;
     use super::*;
+    use fathom_spec::Nanos;
 
     fn of(text: &str) -> Result<Terms, String> {
         let job = jobs(&format!("[a]\nsize=1m\n{text}\n")).unwrap().jobs.remove(0);

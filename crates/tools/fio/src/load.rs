@@ -1,17 +1,10 @@
-//! From what was read to jobs: put together and understood, of large files side by side.
+//! From what was read to jobs: put together, and understood one after the other.
 
 use super::diagnostic::Trouble;
-use super::inherit::{Globals, Parts, Typed, assemble_each};
+use super::inherit::{Globals, Parts, assemble_each};
 use super::job::Job;
 use super::pattern::{ReadHead, read_files};
 use super::resolve::meant;
-use std::sync::mpsc::channel;
-
-/// So many sections are worth a thread.
-const MANY: usize = 500;
-
-/// So many jobs are handed over at once: to wake the other thread costs as much as some of them.
-const BATCH: usize = 256;
 
 /// The jobs, and what `[global]` said. Everything wrong in what was typed is told at once; of what is typed well and means
 /// nothing, the first. `only`: the sections wanted, or none for all.
@@ -21,52 +14,19 @@ pub fn understood(
     read: ReadHead,
 ) -> Result<(Vec<Job>, Globals), Vec<Trouble>> {
     let sections = parts.files.iter().map(Vec::len).sum::<usize>() + parts.command_line.len();
-    let mut reader = Reader { jobs: Vec::with_capacity(sections), trouble: None, read };
-    let globals = if sections < MANY {
-        assemble_each(parts, only, &mut |typed| reader.take(typed))?
-    } else {
-        side_by_side(parts, only, &mut reader)?
-    };
-    match reader.trouble {
-        Some(trouble) => Err(vec![trouble]),
-        None => Ok((reader.jobs, globals)),
-    }
-}
-
-/// One thread puts jobs together, the other finds out what they mean.
-fn side_by_side(parts: Parts, only: &[String], reader: &mut Reader) -> Result<Globals, Vec<Trouble>> {
-    std::thread::scope(|scope| {
-        // Without a bound: the other thread has more to do, and this one would wait for it again and again.
-        let (full, batches) = channel::<Vec<Typed>>();
-        scope.spawn(move || batches.into_iter().flatten().for_each(|typed| reader.take(typed)));
-        let mut batch = Vec::with_capacity(BATCH);
-        // The other thread takes all there is, so none is ever refused.
-        let globals = assemble_each(parts, only, &mut |typed| {
-            batch.push(typed);
-            if batch.len() == BATCH {
-                let _ = full.send(std::mem::replace(&mut batch, Vec::with_capacity(BATCH)));
+    let (mut jobs, mut senseless) = (Vec::with_capacity(sections), None);
+    let globals = assemble_each(parts, only, &mut |mut typed| {
+        // What is typed wrong further on is still to be told, and goes before it.
+        if senseless.is_none() {
+            match read_files(&mut typed, read).and_then(|()| meant(&typed)) {
+                Ok(job) => jobs.push(job),
+                Err(trouble) => senseless = Some(trouble),
             }
-        });
-        let _ = full.send(batch);
-        globals
-    })
-}
-
-struct Reader<'a> {
-    jobs: Vec<Job>,
-    trouble: Option<Trouble>,
-    read: ReadHead<'a>,
-}
-
-impl Reader<'_> {
-    fn take(&mut self, mut typed: Typed) {
-        if self.trouble.is_some() {
-            return;
         }
-        match read_files(&mut typed, self.read).and_then(|()| meant(&typed)) {
-            Ok(job) => self.jobs.push(job),
-            Err(trouble) => self.trouble = Some(trouble),
-        }
+    })?;
+    match senseless {
+        Some(trouble) => Err(vec![trouble]),
+        None => Ok((jobs, globals)),
     }
 }
 
@@ -81,16 +41,18 @@ mod tests {
         understood(Parts { files, ..Parts::default() }, &[], &|_, _| Err("no file".to_owned()))
     }
 
+    const MANY: usize = 1000;
+
     fn many(odd: &str) -> String {
         let mut text = "[global]\nbs=4k\n".to_owned();
-        (0..MANY * 2).for_each(|n| writeln!(text, "[job{n}]\niodepth={}", n % 7 + 1).unwrap());
+        (0..MANY).for_each(|n| writeln!(text, "[job{n}]\niodepth={}", n % 7 + 1).unwrap());
         text + odd
     }
 
     #[test]
     fn a_large_file_gives_the_jobs_of_its_sections_in_order() {
         let (jobs, globals) = read(&many("")).unwrap();
-        assert_eq!(jobs.len(), MANY * 2);
+        assert_eq!(jobs.len(), MANY);
         for (n, job) in jobs.iter().enumerate() {
             assert_eq!((job.name.as_str(), job.pace.depth), (&*format!("job{n}"), n as u32 % 7 + 1));
         }

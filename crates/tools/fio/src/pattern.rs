@@ -3,33 +3,28 @@
 
 use super::diagnostic::Trouble;
 use super::inherit::{Given, Typed};
-use super::options::find;
+use super::options::OptionId;
 use super::values::Value;
 use std::fmt::Write;
-use std::sync::Arc;
 
 /// The most bytes of a pattern.
 const BYTES_MOST: usize = 512;
 
 /// The first bytes of a file: its name, and at most how many.
-pub type ReadHead<'a> = &'a (dyn Fn(&str, usize) -> Result<Vec<u8>, String> + Sync);
+pub type ReadHead<'a> = &'a dyn Fn(&str, usize) -> Result<Vec<u8>, String>;
 
 /// Puts the bytes of files in the place of their names in what a job says of patterns.
 pub fn read_files(job: &mut Typed, read: ReadHead) -> Result<(), Trouble> {
-    for name in ["buffer_pattern", "verify_pattern"] {
-        if !job.said.may_hold(name) {
-            continue;
-        }
-        let said = find(name).and_then(|id| Some((id, job.values.get(&id)?)));
-        let Some((id, given)) = said else { continue };
+    for id in [OptionId::BufferPattern, OptionId::VerifyPattern] {
+        let Some(given) = job.values.get(id) else { continue };
         let Value::Text(text) = &given.value else { continue };
         if !text.contains('\'') {
             continue;
         }
         let text = with_files(text, read)
-            .map_err(|(what, hint)| Trouble::at(&given.at, format!("{name}: {what}"), hint))?;
+            .map_err(|(what, hint)| Trouble::at(&given.at, format!("{}: {what}", id.name()), hint))?;
         let given = Given { value: Value::Text(text), at: given.at.clone() };
-        job.values.insert(id, Arc::new(given));
+        job.values.set(id, given);
     }
     Ok(())
 }

@@ -1,44 +1,51 @@
 //! Where and under which conditions a job runs: CPUs, nodes, memory, control groups, what the kernel is told.
 
 use super::diagnostic::Trouble;
-use super::job::{Conditions, ControlGroup, Job, Look, Nodes};
+use super::job::{Conditions, ControlGroup, Job, Nodes};
+use super::options::OptionId;
+use super::reader::OptionReader;
 use fathom_spec::{Lifetime, MemoryMode, MemoryPolicy};
 
 /// Reads the conditions of a job.
-pub(crate) fn conditions(look: &Look) -> Result<Conditions, Trouble> {
-    let buffers = look.word("mem", "malloc").0;
+pub(crate) fn conditions(reader: &OptionReader) -> Result<Conditions, Trouble> {
+    let buffers = reader.word(OptionId::Mem);
     if buffers == "cudamalloc" {
-        return Err(look.wrong("mem", "buffers are main memory", "say malloc or leave it out"));
+        return Err(reader.wrong(OptionId::Mem, "buffers are main memory", "say malloc or leave it out"));
     }
-    let mask = look.count("cpumask").map(|mask| (0..64).filter(|cpu| mask >> cpu & 1 == 1).collect());
+    let mask =
+        reader.said_count(OptionId::Cpumask).map(|mask| (0..64).filter(|cpu| mask >> cpu & 1 == 1).collect());
     Ok(Conditions {
-        cpus: cpus(look, "cpus_allowed")?.or(mask),
-        cpu_nodes: look.text("numa_cpu_nodes").map(|text| nodes(look, "numa_cpu_nodes", text)).transpose()?,
-        memory: look.text("numa_mem_policy").map(|text| memory(look, text)).transpose()?,
-        control_group: look.text("cgroup").filter(|name| !name.is_empty()).map(|name| ControlGroup {
-            name: name.to_owned(),
-            weight: look.count("cgroup_weight"),
-            stays: look.switch("cgroup_nodelete", false),
+        cpus: cpus(reader, OptionId::CpusAllowed)?.or(mask),
+        cpu_nodes: reader
+            .text(OptionId::NumaCpuNodes)
+            .map(|text| nodes(reader, OptionId::NumaCpuNodes, text))
+            .transpose()?,
+        memory: reader.text(OptionId::NumaMemPolicy).map(|text| memory(reader, text)).transpose()?,
+        control_group: reader.some_text(OptionId::Cgroup).map(|name| ControlGroup {
+            name,
+            weight: reader.said_count(OptionId::CgroupWeight),
+            stays: reader.switch(OptionId::CgroupNodelete),
         }),
-        huge_mappings: look.switch("thp", false),
-        lifetime: match look.word("write_hint", "none").0 {
+        huge_mappings: reader.switch(OptionId::Thp),
+        lifetime: match reader.word(OptionId::WriteHint) {
             "short" => Lifetime::Short,
             "medium" => Lifetime::Medium,
             "long" => Lifetime::Long,
             "extreme" => Lifetime::Extreme,
             _ => Lifetime::Untold,
         },
-        split: look.word("cpus_allowed_policy", "shared").0 == "split",
+        split: reader.word(OptionId::CpusAllowedPolicy) == "split",
         huge_pages: matches!(buffers, "shmhuge" | "mmaphuge"),
-        scheduler: look.text("ioscheduler").map(str::to_owned),
-        invalidate: look.switch("invalidate", true) && !look.switch("pre_read", false),
+        scheduler: reader.text(OptionId::Ioscheduler).map(str::to_owned),
+        invalidate: reader.switch(OptionId::Invalidate) && !reader.switch(OptionId::PreRead),
     })
 }
 
 /// The CPUs that an option names.
-pub(crate) fn cpus(look: &Look, name: &str) -> Result<Option<Vec<u32>>, Trouble> {
-    let Some(text) = look.text(name) else { return Ok(None) };
-    let wrong = || look.wrong(name, &format!("{text:?} is no list of CPUs"), &format!("say {name}=0-3,6"));
+pub(crate) fn cpus(reader: &OptionReader, id: OptionId) -> Result<Option<Vec<u32>>, Trouble> {
+    let Some(text) = reader.text(id) else { return Ok(None) };
+    let wrong =
+        || reader.wrong(id, &format!("{text:?} is no list of CPUs"), &format!("say {}=0-3,6", id.name()));
     cpu_list(text).map(Some).ok_or_else(wrong)
 }
 
@@ -57,18 +64,18 @@ fn cpu_list(text: &str) -> Option<Vec<u32>> {
 }
 
 /// `all`, or `0,2-3`.
-fn nodes(look: &Look, name: &str, text: &str) -> Result<Nodes, Trouble> {
+fn nodes(reader: &OptionReader, id: OptionId, text: &str) -> Result<Nodes, Trouble> {
     if text.trim() == "all" {
         return Ok(Nodes::All);
     }
     let list = cpu_list(text).filter(|list| list.iter().all(|node| *node < 1024));
     let what = format!("{text:?} is no list of nodes");
-    list.map(Nodes::These).ok_or_else(|| look.wrong(name, &what, "say 0, 0-1 or all"))
+    list.map(Nodes::These).ok_or_else(|| reader.wrong(id, &what, "say 0, 0-1 or all"))
 }
 
 /// `mode[:nodes]`.
-fn memory(look: &Look, text: &str) -> Result<(MemoryMode, Nodes), Trouble> {
-    let option = "numa_mem_policy";
+fn memory(reader: &OptionReader, text: &str) -> Result<(MemoryMode, Nodes), Trouble> {
+    let option = OptionId::NumaMemPolicy;
     let (mode, list) = text.split_once(':').unwrap_or((text, ""));
     let mode = match mode.trim() {
         "default" => MemoryMode::Default,
@@ -78,19 +85,19 @@ fn memory(look: &Look, text: &str) -> Result<(MemoryMode, Nodes), Trouble> {
         "local" => MemoryMode::Local,
         word => {
             let hint = "say default, prefer, bind, interleave or local";
-            return Err(look.wrong(option, &format!("{word:?} is no policy"), hint));
+            return Err(reader.wrong(option, &format!("{word:?} is no policy"), hint));
         }
     };
     let list = match mode {
         MemoryMode::Default | MemoryMode::Local => Nodes::These(Vec::new()),
         _ if list.is_empty() => {
-            return Err(look.wrong(option, "this policy needs nodes", "say bind:0-1, for instance"));
+            return Err(reader.wrong(option, "this policy needs nodes", "say bind:0-1, for instance"));
         }
-        _ => nodes(look, option, list)?,
+        _ => nodes(reader, option, list)?,
     };
     let one = matches!(&list, Nodes::These(list) if list.len() == 1);
     if mode == MemoryMode::Prefer && !one {
-        return Err(look.wrong(option, "one node can be preferred", "say prefer:0, for instance"));
+        return Err(reader.wrong(option, "one node can be preferred", "say prefer:0, for instance"));
     }
     Ok((mode, list))
 }

@@ -1,75 +1,63 @@
 //! What is reported of a job, and which logs it writes.
 
 use super::diagnostic::Trouble;
-use super::job::{Histograms, Look, Reporting};
-use super::values::Value;
-use fathom_spec::Nanos;
+use super::job::{Histograms, Reporting};
+use super::options::OptionId;
+use super::reader::OptionReader;
 
 /// Reads what is reported of a job.
-pub(crate) fn reporting(look: &Look) -> Result<Reporting, Trouble> {
-    let reduced = look.switch("gtod_reduce", false);
-    let off = |name: &str| look.switch(name, reduced);
-    let named = |name: &str| look.text(name).map(str::to_owned);
-    let percentiles = match look.value("percentile_list") {
-        Some(Value::Floats(list)) => {
-            let mut list = list.clone();
-            list.sort_by(f64::total_cmp);
-            list
-        }
-        _ => vec![
-            1.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95,
-            99.99,
-        ],
-    };
-    if !matches!(look.word("unit_base", "0").0, "0" | "8") {
-        return Err(look.wrong("unit_base", "reports are in bytes", "say 8 or leave it out"));
+pub(crate) fn reporting(reader: &OptionReader) -> Result<Reporting, Trouble> {
+    let reduced = reader.switch(OptionId::GtodReduce);
+    let off = |id: OptionId| reader.said_switch(id).unwrap_or(reduced);
+    let named = |id: OptionId| reader.text(id).map(str::to_owned);
+    let mut percentiles = reader.floats(OptionId::PercentileList).to_vec();
+    percentiles.sort_by(f64::total_cmp);
+    if !matches!(reader.word(OptionId::UnitBase), "0" | "8") {
+        return Err(reader.wrong(OptionId::UnitBase, "reports are in bytes", "say 8 or leave it out"));
     }
-    let logs = (named("write_bw_log"), named("write_lat_log"), named("write_iops_log"));
+    let logs = (named(OptionId::WriteBwLog), named(OptionId::WriteLatLog), named(OptionId::WriteIopsLog));
     Ok(Reporting {
-        group: look.switch("group_reporting", false),
-        stats: look.switch("stats", true),
+        group: reader.switch(OptionId::GroupReporting),
+        stats: reader.switch(OptionId::Stats),
         percentiles_of: (
-            look.switch("clat_percentiles", true),
-            look.switch("lat_percentiles", false),
-            look.switch("slat_percentiles", false),
+            reader.switch(OptionId::ClatPercentiles),
+            reader.switch(OptionId::LatPercentiles),
+            reader.switch(OptionId::SlatPercentiles),
         ),
         percentiles,
-        disabled: (off("disable_lat"), off("disable_clat"), off("disable_slat")),
-        without_bandwidth: off("disable_bw_measurement"),
-        unified: match look.word("unified_rw_reporting", "none").0 {
+        disabled: (off(OptionId::DisableLat), off(OptionId::DisableClat), off(OptionId::DisableSlat)),
+        without_bandwidth: off(OptionId::DisableBwMeasurement),
+        unified: match reader.word(OptionId::UnifiedRwReporting) {
             "1" | "mixed" => "mixed",
             "2" | "both" => "both",
             _ => "none",
         },
-        significant_figures: look.small("significant_figures", 4)?,
-        disk_util: look.switch("disk_util", true),
+        significant_figures: reader.small(OptionId::SignificantFigures)?,
+        disk_util: reader.switch(OptionId::DiskUtil),
         logs,
-        log_average: look.time("log_avg_msec").unwrap_or(Nanos(0)),
-        log_offset: look.switch("log_offset", false),
-        log_priority: look.switch("log_prio", false),
-        iolog: named("write_iolog").filter(|name| !name.is_empty() && look.value("read_iolog").is_none()),
-        per_job_logs: look.switch("per_job_logs", true),
-        log_epoch: epoch(look)?,
-        log_largest: look.switch("log_max_value", false),
-        histograms: histograms(look),
-        samples: (
-            look.time("bwavgtime").unwrap_or(Nanos::from_millis(500)),
-            look.time("iopsavgtime").unwrap_or(Nanos::from_millis(500)),
-        ),
+        log_average: reader.time(OptionId::LogAvgMsec),
+        log_offset: reader.switch(OptionId::LogOffset),
+        log_priority: reader.switch(OptionId::LogPrio),
+        iolog: reader.some_text(OptionId::WriteIolog).filter(|_| !reader.is_said(OptionId::ReadIolog)),
+        per_job_logs: reader.switch(OptionId::PerJobLogs),
+        log_epoch: epoch(reader)?,
+        log_largest: reader.switch(OptionId::LogMaxValue),
+        histograms: histograms(reader),
+        samples: (reader.time(OptionId::Bwavgtime), reader.time(OptionId::Iopsavgtime)),
     })
 }
 
 /// The clock from whose beginning logs count: that of the system, by `clock_gettime`'s number.
-fn epoch(look: &Look) -> Result<Option<u32>, Trouble> {
-    let (unix, other) = (look.switch("log_unix_epoch", false), look.switch("log_alternate_epoch", false));
+fn epoch(reader: &OptionReader) -> Result<Option<u32>, Trouble> {
+    let (unix, other) = (reader.switch(OptionId::LogUnixEpoch), reader.switch(OptionId::LogAlternateEpoch));
     if !unix && !other {
         return Ok(None);
     }
-    let clock = look.small("log_alternate_epoch_clock_id", 0)?;
+    let clock = reader.small(OptionId::LogAlternateEpochClockId)?;
     if !CLOCKS.contains(&clock) {
         let what = format!("no clock that tells the time has the number {clock}");
         let hint = "say 0 (since 1970), 1 (monotonic), 4 (raw), 7 (since boot) or 11 (TAI)";
-        return Err(look.wrong("log_alternate_epoch_clock_id", &what, hint));
+        return Err(reader.wrong(OptionId::LogAlternateEpochClockId, &what, hint));
     }
     Ok(Some(clock))
 }
@@ -77,8 +65,8 @@ fn epoch(look: &Look) -> Result<Option<u32>, Trouble> {
 /// Linux's clocks that do not count CPU time.
 const CLOCKS: [u32; 9] = [0, 1, 4, 5, 6, 7, 8, 9, 11];
 
-fn histograms(look: &Look) -> Option<Histograms> {
-    let length = look.time("log_hist_msec").unwrap_or(Nanos(0));
-    let coarseness = look.count("log_hist_coarseness").unwrap_or(0) as u32;
-    look.text("write_hist_log").map(|name| Histograms { name: name.to_owned(), length, coarseness })
+fn histograms(reader: &OptionReader) -> Option<Histograms> {
+    let length = reader.time(OptionId::LogHistMsec);
+    let coarseness = reader.count(OptionId::LogHistCoarseness) as u32;
+    reader.text(OptionId::WriteHistLog).map(|name| Histograms { name: name.to_owned(), length, coarseness })
 }

@@ -1,6 +1,6 @@
 //! Is a job steady? A rolling window of seconds, judged by fio's criteria. Knows nothing of clocks or runs.
 
-use super::limits::Steady;
+use super::job::Steady;
 use super::report::SteadyState;
 use std::collections::VecDeque;
 

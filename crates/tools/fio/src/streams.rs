@@ -2,10 +2,10 @@
 
 use super::diagnostic::Trouble;
 use super::file_layout::{Territory, align, column, least_block, ranges};
-use super::job::Job;
-use super::limits::Hint;
+use super::job::{Hint, Job};
 use super::numbers;
-use super::replay::Replay;
+use super::random::mixed;
+use super::recording::Replay;
 use fathom_spec::*;
 
 /// What a clone stands on.
@@ -84,14 +84,6 @@ fn delay(job: &Job, ground: &Ground) -> Nanos {
     }
     let seed = if job.direction.repeat { job.direction.seed } else { ground.chance };
     Nanos(least.0 + mixed(seed ^ u64::from(ground.clone).wrapping_mul(0x9E37_79B9_7F4A_7C15)) % span)
-}
-
-/// SplitMix64's finisher: a number from which nothing of the seed is seen.
-pub(super) fn mixed(seed: u64) -> u64 {
-    let mut z = seed.wrapping_add(0x9E37_79B9_7F4A_7C15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    z ^ (z >> 31)
 }
 
 fn work(job: &Job, ground: &Ground) -> Result<Work, Trouble> {

@@ -1,8 +1,9 @@
 //! What was said for an option, read as its kind.
 
 use super::numbers::{self, Amount, KbBase, TimeUnit};
-use super::options::{FioOption, Kind, OptionId, State, all};
+use super::options::{FioOption, Kind, OPTIONS, OptionId, State, like};
 use fathom_spec::Nanos;
+use std::sync::LazyLock;
 
 /// A value.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,7 +33,7 @@ pub type Wrong = (String, String);
 
 /// Reads what was said for an option.
 pub fn read(id: OptionId, said: Option<&str>, base: KbBase) -> Result<Value, Wrong> {
-    let option = &all()[id];
+    let option = id.option();
     let Some(said) = said else {
         return match option.kind {
             Kind::Flag => Ok(Value::Switch(true)),
@@ -48,17 +49,27 @@ pub fn read(id: OptionId, said: Option<&str>, base: KbBase) -> Result<Value, Wro
     Ok(value)
 }
 
+/// The defaults of the table, each read as its option's kind. None of them has a `k`, whatever that means (a test looks).
+static DEFAULTS: LazyLock<Vec<Option<Value>>> = LazyLock::new(|| {
+    let one = |option: &FioOption| of_kind(&option.kind, option.default, KbBase::Old);
+    OPTIONS.iter().map(|option| one(option).filter(|_| !option.default.is_empty())).collect()
+});
+
+/// What the option is when nothing is said, as the table has it.
+pub fn default_of(id: OptionId) -> Option<&'static Value> {
+    DEFAULTS[id as usize].as_ref()
+}
+
 /// Is this what the option is when nothing is said? Such a value of a refused option does no harm.
-pub fn is_default(id: OptionId, value: &Value, base: KbBase) -> bool {
-    let option = &all()[id];
+fn is_default(id: OptionId, value: &Value) -> bool {
+    let option = id.option();
     let nothing = match value {
         Value::Switch(on) => !on && option.default.is_empty(),
         Value::Integer(number) => *number == 0 && option.default.is_empty(),
         Value::Text(text) => text.is_empty(),
         _ => false,
     };
-    nothing
-        || (!option.default.is_empty() && of_kind(&option.kind, option.default, base).as_ref() == Some(value))
+    nothing || default_of(id) == Some(value)
 }
 
 fn of_kind(kind: &Kind, said: &str, base: KbBase) -> Option<Value> {
@@ -126,7 +137,7 @@ fn not_one(option: &FioOption, said: &str) -> Wrong {
     let mut hint = match &option.kind {
         Kind::One(words) | Kind::Begins(words) => {
             let first = shown.split(':').next().unwrap_or_default();
-            let near = super::options::like(first, words.iter().copied());
+            let near = like(first, words.iter().copied());
             let near = near.map(|near| format!("did you mean {near}? ")).unwrap_or_default();
             format!("{near}{} takes one of: {}", option.name, words.join(", "))
         }
@@ -161,10 +172,26 @@ fn example(option: &FioOption) -> &'static str {
     }
 }
 
+/// Names with `:` between them; `\:` is a colon in a name.
+pub fn split_names(text: &str) -> Vec<String> {
+    let mut names = vec![String::new()];
+    let mut letters = text.chars().peekable();
+    while let Some(letter) = letters.next() {
+        let name = names.last_mut().expect("there is always a last name");
+        match letter {
+            '\\' if letters.peek() == Some(&':') => name.extend(letters.next()),
+            ':' => names.push(String::new()),
+            letter => name.push(letter),
+        }
+    }
+    names.retain(|name| !name.is_empty());
+    names
+}
+
 /// Refuses an option that is known and cannot be honoured, unless its value asks for nothing.
-pub fn refuse(id: OptionId, value: &Value, base: KbBase) -> Result<(), Wrong> {
-    let option = &all()[id];
-    if option.state != State::Refused || is_default(id, value, base) {
+pub fn refuse(id: OptionId, value: &Value) -> Result<(), Wrong> {
+    let option = id.option();
+    if option.state != State::Refused || is_default(id, value) {
         return Ok(());
     }
     Err((
@@ -180,6 +207,16 @@ mod tests {
 
     fn said(name: &str, value: Option<&str>) -> Result<Value, Wrong> {
         read(find(name).unwrap(), value, KbBase::Old)
+    }
+
+    #[test]
+    fn defaults_are_values_of_their_kind_whatever_k_means() {
+        for option in OPTIONS.iter().filter(|option| !option.default.is_empty()) {
+            for base in [KbBase::Old, KbBase::Standard] {
+                let value = read(option.id, Some(option.default), base);
+                assert_eq!(value.as_ref().ok(), default_of(option.id), "{}={}", option.name, option.default);
+            }
+        }
     }
 
     #[test]
@@ -217,7 +254,7 @@ mod tests {
     fn a_refused_option_that_asks_for_nothing_is_fine() {
         let refused = |name: &str, value: &str| {
             let id = find(name).unwrap();
-            refuse(id, &read(id, Some(value), KbBase::Old).unwrap(), KbBase::Old)
+            refuse(id, &read(id, Some(value), KbBase::Old).unwrap())
         };
         assert!(refused("lockfile", "none").is_ok());
         assert!(refused("continue_on_error", "none").is_ok());

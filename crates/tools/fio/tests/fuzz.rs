@@ -90,7 +90,7 @@ impl Chance {
 fn changed_line(chance: &mut Chance, lines: &mut Vec<String>) {
     let at = chance.below(lines.len());
     let line = lines[at].clone();
-    let option = options::all()[chance.below(options::all().len())].name;
+    let option = options::OPTIONS[chance.below(options::OPTIONS.len())].name;
     let (name, value) = line.split_once('=').unwrap_or((&line, ""));
     let (name, value) = (name.to_owned(), value.to_owned());
     lines[at] = match chance.below(9) {

@@ -407,7 +407,7 @@ fn five_thousand_sections_are_read_in_no_time() {
 
 /// Words that make a random text look like a job file.
 fn word() -> impl Strategy<Value = String> {
-    let names = fio::options::all().iter().map(|option| option.name.to_owned()).collect::<Vec<_>>();
+    let names = fio::options::OPTIONS.iter().map(|option| option.name.to_owned()).collect::<Vec<_>>();
     let values = [
         "1",
         "0",
@@ -466,7 +466,7 @@ proptest! {
 
     #[test]
     fn options_with_any_value_are_answered(
-        name in proptest::sample::select(fio::options::all().iter().map(|o| o.name).collect::<Vec<_>>()),
+        name in proptest::sample::select(fio::options::OPTIONS.iter().map(|o| o.name).collect::<Vec<_>>()),
         value in "\\PC{0,20}|[0-9]{1,25}[kmgtp%]?|[0-9,:/-]{0,12}",
     ) {
         answered(&format!("[a]\nsize=1m\n{name}={value}\n"));

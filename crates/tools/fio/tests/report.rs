@@ -20,6 +20,7 @@ fn run_of(streams: u32) -> Run {
         plan.add_stream(stream);
     }
     let mut run = Run {
+        phase: None,
         name: String::new(),
         purpose: Purpose::Load,
         load: Load::default(),
@@ -47,8 +48,8 @@ fn run_of(streams: u32) -> Run {
         for (name, value) in
             [("context_switches", 12), ("minor_faults", 3), ("submitted_4", 90), ("completed_8", 10)]
         {
-            let of = format!("worker {stream}.0");
-            run.samples.push(Sample { at_ns: 0, of, name: name.to_owned(), value });
+            let of = format!("worker {stream}.0").into();
+            run.samples.push(Sample { at_ns: 0, of, name: name.to_owned().into(), value });
         }
     }
     run
@@ -367,7 +368,7 @@ fn disks_are_the_differences_of_their_counters() {
         for (name, value) in
             [("reads", 100), ("writes", 10), ("read_ms", 50), ("weighted_ms", 70), ("io_ms", 500)]
         {
-            let (of, name) = ("disk vda".to_owned(), name.to_owned());
+            let (of, name) = ("disk vda".into(), name.into());
             run.samples.push(Sample { at_ns, of, name, value: value * factor });
         }
     }

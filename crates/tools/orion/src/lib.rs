@@ -9,9 +9,6 @@
 //! | [`histogram`] | its histograms |
 //! | [`read`] | reads its tables again |
 
-#[macro_use]
-extern crate fathom_session;
-
 pub mod histogram;
 pub mod options;
 pub mod plan;

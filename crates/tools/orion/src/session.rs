@@ -9,19 +9,15 @@ mod luns;
 use crate::{self as orion, Lun, Options, Point, Points, Report};
 use adaptive::{Axes, Enough};
 use anyhow::{Result, anyhow, bail};
-use fathom_engine::Engine;
-use fathom_host::Roots;
 use fathom_record::*;
 use fathom_render::terminal::Style;
-use fathom_session::environment::{self, Interrupt};
-use fathom_session::preflight;
-use fathom_session::record_writer::{Keeper, empty_record, write_page};
-use fathom_session::status;
+use fathom_session::record_writer::write_page;
 use fathom_session::tool::Tool;
 use fathom_session::watch::{Progress, Watch};
-use fathom_session::{Context, Ended};
+use fathom_session::{Console, End, Ended, Interrupt, Measurement, Session, Setup, status};
 use fathom_spec::Plan;
 use files::Files;
+use luns::Luns;
 use std::io::Write;
 use std::path::Path;
 
@@ -37,8 +33,9 @@ impl Tool for Orion {
         "Speak Oracle ORION's language: fathom orion -run simple -testname NAME; -help tells its options"
     }
 
-    fn run(&self, words: &[String], context: &Context, engine: &mut Engine) -> u8 {
-        status(run(words, context, engine))
+    fn run(&self, words: &[String], session: &mut Session<'_>) -> u8 {
+        let ended = run(words, session);
+        status(ended, &session.console)
     }
 
     fn show(&self, record: &ResultRecord, _: &str, _: Style, out: &mut dyn Write) -> Result<()> {
@@ -54,32 +51,34 @@ impl Tool for Orion {
 const SEED: u64 = 0x0F10;
 
 /// Runs the command on the words after its name.
-pub fn run(words: &[String], context: &Context, engine: &mut Engine) -> Result<Ended> {
+fn run(words: &[String], session: &mut Session<'_>) -> Result<Ended> {
     let options = orion::parse(words)?;
     if options.help {
-        orion::help(&mut std::io::stdout().lock())?;
+        orion::help(&mut session.console.out())?;
         return Ok(Ended::Done);
     }
-    let (roots, interrupt) = (Roots::default(), Interrupt::watch());
-    let progress = Progress::new(context.progress);
+    let (interrupt, console) = (session.environment.interrupt(), session.console.clone());
+    let progress = Progress::new(session.progress, &console);
     let names = luns::names(&options)?;
-    let base = format!("{}_{}", options.test_name, environment::minute());
+    let base = format!("{}_{}", options.test_name, session.environment.minute());
     let files = Files::new(base.clone(), options.layout)?;
-    engine.permits = luns::permits(&options);
+    let mut permits = luns::permits(&options);
     if let Some(size) = options.create {
-        let Some(made) = luns::create(&names, size, engine, (&progress, &interrupt))? else {
+        let making =
+            luns::Creation { session, permits: &permits, progress: &progress, interrupt: &interrupt };
+        let Some(made) = luns::create(&names, size, making)? else {
             return Ok(Ended::Interrupted);
         };
-        made.iter().for_each(|name| engine.permits.add_consent(name));
+        permits.consents.extend(made);
     }
-    let found = luns::find(&names, &roots)?;
+    let found = luns::find(&names, &session.roots)?;
     let disks = options.num_disks.unwrap_or(found.luns.len() as u32);
     let points = Points::new(&options, disks);
     if points.loads.is_empty() {
         bail!("nothing would be measured: no load is above 0\nhint: raise -num_small or -num_large");
     }
     orion::plan::fits(&options, &found.luns, &points.loads)?;
-    luns::guard_all(&options, &found, &roots, &engine.permits)?;
+    luns::guard_all(&options, &found, &session.roots, &permits)?;
     let name = Path::new(&base).file_name().map_or(base.clone(), |name| name.to_string_lossy().into_owned());
     let report = Report {
         options: &options,
@@ -88,69 +87,61 @@ pub fn run(words: &[String], context: &Context, engine: &mut Engine) -> Result<E
         name: &name,
         version: env!("CARGO_PKG_VERSION"),
     };
-    let mut job = Job::begin(&report, &found, (context, &roots), disks)?;
-    engine.disks = job.found.disks.clone();
-    report.opening(&mut std::io::stdout().lock())?;
-    let outcome =
-        files.begin(&report).and_then(|()| job.measure(&report, &files, engine, &progress, &interrupt));
+    let measurement = begin(&report, &found, disks, permits, session);
+    measurement.tell_notes();
+    let mut job = Job { measurement, done: Vec::new(), console: &console };
+    report.opening(&mut console.out())?;
+    let outcome = files.begin(&report).and_then(|()| job.measure(&report, &files, &progress, &interrupt));
     progress.clear();
     job.conclude(&report, &files, outcome, interrupt.raised())
 }
 
-/// One run under way.
-struct Job {
-    found: preflight::Found,
-    record: ResultRecord,
-    keeper: Keeper,
-    done: Vec<Point>,
-    simulated: bool,
+fn begin<'s>(
+    report: &Report<'_>,
+    luns: &Luns,
+    disks: u32,
+    permits: fathom_spec::Permits,
+    session: &'s mut Session<'_>,
+) -> Measurement<'s> {
+    session.begin(Setup {
+        tool: "orion",
+        label: Some(report.options.test_name.clone()),
+        targets: report.luns.iter().map(|lun| lun.name.clone()).collect(),
+        ready: &luns.ready,
+        permits,
+        request: figures::request(report.options, report.luns, disks, report.name),
+    })
 }
 
-impl Job {
-    fn begin(
-        report: &Report,
-        luns: &luns::Luns,
-        (context, roots): (&Context, &Roots),
-        disks: u32,
-    ) -> Result<Self> {
-        let found = preflight::look(roots, &luns.ready);
-        let facts = found.facts(figures::request(report.options, report.luns, disks, report.name))?;
-        let targets = report.luns.iter().map(|lun| lun.name.clone()).collect();
-        let label = Some(report.options.test_name.clone());
-        let mut record = empty_record("orion", &context.command, label, targets, facts);
-        let (keeper, notes) = Keeper::begin(context.store.clone(), &record, found.physical_disks());
-        record.notes.extend(found.notes.iter().cloned().chain(notes));
-        if environment::speaks_notes() {
-            for note in &record.notes {
-                let hint = note.hint.iter().map(|hint| format!("\nhint: {hint}")).collect::<String>();
-                eprintln!("note: {}{hint}", note.text);
-            }
-        }
-        let simulated = luns.ready.iter().all(|ready| ready.storage().is_none());
-        Ok(Job { found, record, keeper, done: Vec::new(), simulated })
-    }
+/// One run under way.
+struct Job<'a> {
+    measurement: Measurement<'a>,
+    done: Vec<Point>,
+    console: &'a Console,
+}
 
+impl Job<'_> {
     /// Measures point by point; each leaves its files behind.
     fn measure(
         &mut self,
-        report: &Report,
+        report: &Report<'_>,
         files: &Files,
-        engine: &mut Engine,
         progress: &Progress,
         interrupt: &Interrupt,
     ) -> Result<()> {
         let Report { options, points, luns, .. } = *report;
-        let (clock, mut axes) = (fathom_drive::Clock::start(), Axes::default());
+        let mut axes = Axes::default();
         let all = points.loads.len();
         for (at, load) in points.loads.iter().enumerate() {
             if options.adaptive && axes.skips(*load) {
                 continue;
             }
+            let measurement = &mut self.measurement;
             let mut go = |plan: &Plan, what: String, control: &mut dyn Control| {
                 let length = plan.streams[0].stop.time.unwrap_or(options.duration);
                 let mut watch = Watch::new(control, progress, interrupt, what, length);
                 watch.share = (at as f64 / all as f64, (at + 1) as f64 / all as f64);
-                engine.execute(plan, &mut watch)
+                measurement.run(plan, &mut watch)
             };
             let seed = SEED + at as u64;
             if let Some(warming) = orion::warming(options, luns, *load, !seed) {
@@ -158,7 +149,6 @@ impl Job {
             }
             let plan = orion::plan(options, luns, *load, seed);
             let mut enough = Enough::new(&plan, options.duration, options.adaptive);
-            let began_ns = clock.now();
             let what = format!("small={} large={}", load.small, load.large);
             if interrupt.raised() {
                 return Ok(());
@@ -166,13 +156,9 @@ impl Job {
             let mut run = go(&plan, what.clone(), &mut enough)?;
             // A point cut short is kept, and no figure rests on it.
             let purpose = if interrupt.raised() { Purpose::Exploring } else { Purpose::Load };
-            (run.name, run.load, run.began_ns, run.purpose) = (what, *load, began_ns, purpose);
+            (run.name, run.load, run.purpose) = (what, *load, purpose);
             let point = Point::of(&run);
-            self.record.runs.push(run);
-            // A record is kept whole each time, so ever more rarely; ORION's own files have every point.
-            if self.record.runs.len().is_power_of_two() {
-                self.keeper.save(&self.record);
-            }
+            self.measurement.keep(run);
             if purpose == Purpose::Exploring {
                 return Ok(());
             }
@@ -181,32 +167,28 @@ impl Job {
             let trace = files.point(report, &self.done)?;
             if options.verbose {
                 // Whoever read it may have seen enough: no reason to end a measurement.
-                let _ = std::io::stdout().lock().write_all(&trace);
+                let _ = self.console.out().write_all(&trace);
             }
         }
         Ok(())
     }
 
     fn conclude(
-        mut self,
-        report: &Report,
+        self,
+        report: &Report<'_>,
         files: &Files,
         outcome: Result<()>,
         interrupted: bool,
     ) -> Result<Ended> {
-        let record = &mut self.record;
-        record.ended = environment::now();
-        record.ending = match (&outcome, interrupted) {
-            (Err(_), _) => Ending::Failed,
-            (Ok(()), true) => Ending::Interrupted,
-            (Ok(()), false) => Ending::Complete,
-        };
-        if record.runs.is_empty() {
-            self.keeper.abandon(&record.id);
+        let Job { measurement, done, console } = self;
+        let finished = if measurement.record.runs.is_empty() {
+            measurement.abandon();
+            None
         } else {
-            figures::judge_all(record, report.options, &self.found, self.simulated);
-            self.keeper.finish(record);
-        }
+            let figures = figures::figures(&measurement.record.runs, report.options);
+            let end = End { figures, ..End::of(interrupted && outcome.is_ok(), outcome.is_err()) };
+            Some(measurement.finish(end))
+        };
         let ending = match (&outcome, interrupted) {
             (Err(error), _) => Some(format!("{error}\nTest aborted due to errors.")),
             (Ok(()), true) => {
@@ -214,18 +196,18 @@ impl Job {
             }
             (Ok(()), false) => None,
         };
-        files.summary(report, &self.done, ending.as_deref())?;
-        if let Some(path) = report.options.html.as_ref().filter(|_| !self.record.runs.is_empty()) {
-            write_page(Path::new(path), |out| fathom_render::matrix::write(&self.record, out))?;
+        files.summary(report, &done, ending.as_deref())?;
+        if let (Some(path), Some(finished)) = (&report.options.html, &finished) {
+            write_page(Path::new(path), |out| fathom_render::matrix::write(&finished.record, out))?;
         }
-        let mut out = std::io::stdout().lock();
+        let mut out = console.out();
         if report.options.layout == orion::Layout::V11_2 {
-            report.results(&self.done, &mut out)?;
+            report.results(&done, &mut out)?;
         }
         ending.iter().try_for_each(|ending| writeln!(out, "{ending}"))?;
         out.flush()?;
         outcome?;
-        let troubled = self.done.iter().any(|point| point.trouble.is_some());
+        let troubled = done.iter().any(|point| point.trouble.is_some());
         Ok(match (interrupted, troubled) {
             (true, _) => Ended::Interrupted,
             (false, true) => Ended::Failed,

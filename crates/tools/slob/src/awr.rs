@@ -3,7 +3,7 @@
 
 use super::counter_deltas::{Counted, window_begins};
 use super::moment::When;
-use super::run_context::Told;
+use super::run_context::RunContext;
 use super::verdict;
 use fathom_record::{Latency, ResultRecord, Run};
 use fathom_spec::{MIB, StreamId, Verb};
@@ -11,7 +11,7 @@ use std::io::{self, Write};
 
 /// Everything the report is made of.
 struct Seen<'a> {
-    told: &'a Told,
+    told: &'a RunContext,
     counted: Counted,
     /// Service times of each verb of the run.
     verbs: Vec<(Verb, Latency)>,
@@ -36,7 +36,7 @@ pub fn service(run: &Run, verb: Verb) -> Latency {
 pub const VERBS: [Verb; 4] = [Verb::Select, Verb::Update, Verb::Commit, Verb::Scan];
 
 impl<'a> Seen<'a> {
-    fn of(run: &Run, index: usize, told: &'a Told) -> Self {
+    fn of(run: &Run, index: usize, told: &'a RunContext) -> Self {
         let mut counted = told.counted.get(index).cloned().unwrap_or_default();
         let verbs: Vec<(Verb, Latency)> = VERBS.iter().map(|verb| (*verb, service(run, *verb))).collect();
         let time = verbs.iter().map(|(_, latency)| latency.sum_ns as f64 / 1e9).sum();
@@ -73,7 +73,7 @@ fn grouped(value: f64, decimals: usize) -> String {
 }
 
 /// Writes the report of one of the record's runs, by its index.
-pub fn write(told: &Told, record: &ResultRecord, index: usize, out: &mut impl Write) -> io::Result<()> {
+pub fn write(told: &RunContext, record: &ResultRecord, index: usize, out: &mut impl Write) -> io::Result<()> {
     let Some(run) = record.runs.get(index) else { return Ok(()) };
     let seen = Seen::of(run, index, told);
     head(&seen, record, run, out)?;
@@ -330,7 +330,7 @@ fn statistics(seen: &Seen, out: &mut impl Write) -> io::Result<()> {
 }
 
 /// `db_stats.out`: a line for each session with its schema, its time in hundredths of a second, and its processor time here.
-pub fn db_stats(told: &Told, run: &Run, out: &mut impl Write) -> io::Result<()> {
+pub fn db_stats(told: &RunContext, run: &Run, out: &mut impl Write) -> io::Result<()> {
     for worker in &run.workers {
         let schema = worker.worker % told.settings.schemas.max(1) + 1;
         let elapsed = worker.span_ns.1.saturating_sub(worker.span_ns.0) / 10_000_000;

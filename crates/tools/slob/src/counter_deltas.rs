@@ -1,7 +1,7 @@
 //! What the database, its disks and its processors counted between the end of the warm-up and the end of a run: differences of
 //! counters. One that is missing or went backwards is `None`.
 
-use fathom_record::{Run, Sample};
+use fathom_record::{Run, Sample, SampleOf};
 use fathom_spec::Window;
 use serde::{Deserialize, Serialize};
 
@@ -79,9 +79,9 @@ pub fn window_begins(run: &Run) -> u64 {
 }
 
 /// What a counter grew by between two moments, ns since the run's start, and over how many seconds.
-pub fn growth(samples: &[Sample], of: &str, name: &str, window: (u64, u64)) -> Option<(u64, f64)> {
+pub fn growth(samples: &[Sample], of: &SampleOf, name: &str, window: (u64, u64)) -> Option<(u64, f64)> {
     let inside = |at: u64| (window.0..=window.1).contains(&at);
-    let mut wanted = samples.iter().filter(|s| s.of == of && s.name == name && inside(s.at_ns));
+    let mut wanted = samples.iter().filter(|s| s.of == *of && s.name == name && inside(s.at_ns));
     let first = wanted.next()?;
     let last = wanted.next_back()?;
     let seconds = last.at_ns.checked_sub(first.at_ns).filter(|ns| *ns > 0)? as f64 / 1e9;
@@ -137,7 +137,7 @@ impl Device {
         let near = (window.0.saturating_sub(NEAR_NS), window.1.saturating_add(NEAR_NS));
         let length = window.1.saturating_sub(window.0) as f64 / 1e9;
         for disk in disks {
-            let of = format!("disk {disk}");
+            let of = SampleOf::Disk(disk.clone());
             let get = |name: &str| {
                 let (value, seconds) = growth(&run.samples, &of, name, near)?;
                 Some((value as f64 * length / seconds).round() as u64)

@@ -2,9 +2,9 @@
 //! database's, the host's or the storage's. Pure rules over counters; also the jobs that ask the same.
 
 use super::counter_deltas::Counted;
-use super::run_context::Told;
+use super::run_context::RunContext;
 use super::sysstat::TICKS;
-use fathom_record::Run;
+use fathom_record::{Run, SampleOf};
 use fathom_spec::{Bytes, KIB, MIB, Nanos};
 use std::io::{self, Write};
 
@@ -73,7 +73,7 @@ pub enum Whose {
 
 impl Demand {
     /// Of one run without a load of its own.
-    pub fn of(run: &Run, told: &Told, counted: &Counted) -> Self {
+    pub fn of(run: &Run, told: &RunContext, counted: &Counted) -> Self {
         let seconds = counted.seconds.max(1e-9);
         let device = counted.device.unwrap_or_default();
         let mean = |sum: u64, count: u64| (count > 0).then(|| sum as f64 / count as f64);
@@ -81,12 +81,13 @@ impl Demand {
             .disks
             .iter()
             .filter_map(|disk| {
-                super::counter_deltas::growth(&run.samples, &format!("disk {disk}"), "weighted_ms", ALL)
+                super::counter_deltas::growth(&run.samples, &SampleOf::Disk(disk.clone()), "weighted_ms", ALL)
             })
             .map(|(ms, _)| ms)
             .sum();
         let ticks = |name: &str| {
-            super::counter_deltas::growth(&run.samples, "cpu all", name, ALL).map(|(n, _)| n as f64)
+            super::counter_deltas::growth(&run.samples, &SampleOf::CpuTicks(None), name, ALL)
+                .map(|(n, _)| n as f64)
         };
         let all: f64 = TICKS[..8].iter().filter_map(|name| ticks(name)).sum();
         let still = ticks("idle").unwrap_or(0.0) + ticks("iowait").unwrap_or(0.0);

@@ -16,9 +16,6 @@
 //! | [`sysstat`] | `iostat.out`, `vmstat.out`, `mpstat.out` |
 //! | [`when`] | the time of day of a moment of a run |
 
-#[macro_use]
-extern crate fathom_session;
-
 pub mod awr;
 pub mod conf;
 pub mod counter_deltas;
@@ -37,5 +34,5 @@ pub mod verdict;
 pub use conf::read as read_conf;
 pub use counter_deltas::{Counted, Device};
 pub use moment::When;
-pub use run_context::Told;
+pub use run_context::RunContext;
 pub use settings::{Amount, Hotspot, RedoStress, Settings, Statistics, Thinking, Words, Wrong};

@@ -1,7 +1,7 @@
 //! The lines that `runit.sh` and `setup.sh` print while they work, SLOB's and pgio's. The words are fathom's own where SLOB's
 //! licence keeps its own; names, order and layout are theirs, so that scripts find what they look for.
 
-use super::run_context::Told;
+use super::run_context::RunContext;
 use super::settings::{Settings, Words};
 use fathom_spec::Nanos;
 use serde::{Deserialize, Serialize};
@@ -70,7 +70,7 @@ pub fn connecting(settings: &Settings) -> String {
 }
 
 /// pgio's lines before its sessions start. `date` as date(1) prints it.
-pub fn pgio_head(told: &Told, date: &str, out: &mut impl Write) -> io::Result<()> {
+pub fn pgio_head(told: &RunContext, date: &str, out: &mut impl Write) -> io::Result<()> {
     let Settings { schemas, threads, scale, .. } = &told.settings;
     writeln!(out, "Date: {date}")?;
     writeln!(out, "Database connect string: \"{}\". ", told.connect)?;
@@ -110,7 +110,7 @@ pub struct DatabaseCounters {
 
 /// pgio's table and its result line, followed by an empty one. Rates are whole numbers, cut off, as pgio's are.
 pub fn pgio_result(
-    told: &Told,
+    told: &RunContext,
     (before, after): (&DatabaseCounters, &DatabaseCounters),
     seconds: u64,
     out: &mut impl Write,

@@ -1,7 +1,7 @@
 //! The two files that only pgio leaves: `pgio_session_detail.out` and `pgio_diskstats.out`.
 
 use super::awr::service;
-use super::run_context::Told;
+use super::run_context::RunContext;
 use fathom_record::Run;
 use fathom_spec::Verb;
 use std::io::{self, Write};
@@ -14,7 +14,7 @@ const HEAD: &str = "
 /// A line for each session, as psql prints what pgio's function answers. In the place of the server's process stands the
 /// session's number from 1. The longest times, seconds, are those of all sessions. Blocks are counted as pgio counts them:
 /// statements times WORK_UNIT, of which each touches one more.
-pub fn session_detail(told: &Told, run: &Run, out: &mut impl Write) -> io::Result<()> {
+pub fn session_detail(told: &RunContext, run: &Run, out: &mut impl Write) -> io::Result<()> {
     let longest = |verb| format!("{:.8}", service(run, verb).max_ns as f64 / 1e9);
     let (select_longest, update_longest) = (longest(Verb::Select), longest(Verb::Update));
     let settings = &told.settings;
@@ -39,7 +39,7 @@ pub fn session_detail(told: &Told, run: &Run, out: &mut impl Write) -> io::Resul
 }
 
 /// `/proc/diskstats` before and after the run, each followed by an empty line.
-pub fn diskstats(told: &Told, out: &mut impl Write) -> io::Result<()> {
+pub fn diskstats(told: &RunContext, out: &mut impl Write) -> io::Result<()> {
     let Some((before, after)) = &told.diskstats else { return Ok(()) };
     [before, after].into_iter().try_for_each(|text| writeln!(out, "{}\n", text.trim_end()))
 }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 /// Facts of one run of `slob`, as they are kept.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Told {
+pub struct RunContext {
     /// What was asked for.
     pub settings: Settings,
     /// The database and its version: `PostgreSQL 15.14`.
@@ -52,7 +52,7 @@ pub struct Told {
     pub diskstats: Option<(String, String)>,
 }
 
-impl Told {
+impl RunContext {
     /// Sessions in all.
     pub fn sessions(&self) -> u32 {
         self.settings.schemas * self.settings.threads

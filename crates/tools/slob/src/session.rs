@@ -30,11 +30,10 @@ mod work;
 use anyhow::Result;
 use args::{Command, Slob as Args};
 use clap::Parser;
-use fathom_engine::Engine;
 use fathom_record::ResultRecord;
 use fathom_render::terminal::Style;
 use fathom_session::tool::Tool;
-use fathom_session::{Context, Ended, status};
+use fathom_session::{Ended, Session, status};
 use std::io::Write;
 
 /// The tool, for the list of tools.
@@ -49,8 +48,8 @@ impl Tool for Slob {
         "Measure the storage through a real database, as SLOB does: PostgreSQL, MySQL, MariaDB, SQLite"
     }
 
-    fn run(&self, words: &[String], context: &Context, _engine: &mut Engine) -> u8 {
-        called(words, context)
+    fn run(&self, words: &[String], session: &mut Session<'_>) -> u8 {
+        called(words, session)
     }
 
     fn show(&self, record: &ResultRecord, saved: &str, style: Style, out: &mut dyn Write) -> Result<()> {
@@ -61,27 +60,27 @@ impl Tool for Slob {
 }
 
 /// Runs the command.
-pub fn run(args: &Args, context: &Context) -> Result<Ended> {
+pub fn run(args: &Args, session: &mut Session<'_>) -> Result<Ended> {
     match &args.command {
-        Command::Report(args) => report::run(args, context),
-        other => with_database(other, context),
+        Command::Report(args) => report::run(args, session),
+        other => with_database(other, session),
     }
 }
 
 #[cfg(feature = "databases")]
-fn with_database(command: &Command, context: &Context) -> Result<Ended> {
+fn with_database(command: &Command, session: &mut Session<'_>) -> Result<Ended> {
     match command {
-        Command::Setup(args) => setup::run(args, context),
-        Command::Run(args) => run::run(args, context),
-        Command::Sweep(args) => sweep::run(args, context),
-        Command::Drop(args) => setup::drop_all(args),
-        Command::Observe(args) => observe::run(args, context),
-        Command::Report(args) => report::run(args, context),
+        Command::Setup(args) => setup::run(args, session),
+        Command::Run(args) => run::run(args, session),
+        Command::Sweep(args) => sweep::run(args, session),
+        Command::Drop(args) => setup::drop_all(args, session),
+        Command::Observe(args) => observe::run(args, session),
+        Command::Report(args) => report::run(args, session),
     }
 }
 
 #[cfg(not(feature = "databases"))]
-fn with_database(_command: &Command, _context: &Context) -> Result<Ended> {
+fn with_database(_command: &Command, _session: &mut Session<'_>) -> Result<Ended> {
     anyhow::bail!(
         "this build of fathom has no database drivers\nhint: cargo build --release -p fathom-cli builds one that has"
     )
@@ -102,15 +101,15 @@ struct Alone {
 }
 
 /// Runs the words after the tool's name.
-fn called(words: &[String], context: &Context) -> u8 {
+fn called(words: &[String], session: &mut Session<'_>) -> u8 {
     match Alone::try_parse_from(std::iter::once("slob").chain(words.iter().map(String::as_str))) {
         Ok(alone) => {
-            let context = Context {
-                store: alone.store.or_else(|| context.store.clone()),
-                command: context.command.clone(),
-                progress: context.progress && !alone.no_progress,
-            };
-            status(run(&alone.slob, &context))
+            if alone.store.is_some() {
+                session.store = alone.store;
+            }
+            session.progress &= !alone.no_progress;
+            let ended = run(&alone.slob, session);
+            status(ended, &session.console)
         }
         Err(error) => {
             let _ = error.print();

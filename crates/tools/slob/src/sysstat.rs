@@ -5,8 +5,8 @@
 //! memory, swap, interrupts), `iostat vda` (diskstats). As there, the first report of iostat and vmstat is since boot.
 
 use super::moment::When;
-use super::run_context::Told;
-use fathom_record::{ResultRecord, Run, Sample};
+use super::run_context::RunContext;
+use fathom_record::{ResultRecord, Run, Sample, SampleOf};
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
@@ -17,27 +17,27 @@ pub const TICKS: [&str; 10] =
 /// All counters of one moment.
 struct Frame<'a> {
     at_ns: u64,
-    values: BTreeMap<(&'a str, &'a str), u64>,
+    values: BTreeMap<(&'a SampleOf, &'a str), u64>,
 }
 
+/// All processors together.
+const ALL_CPUS: &SampleOf = &SampleOf::CpuTicks(None);
+
 impl Frame<'_> {
-    fn get(&self, of: &str, name: &str) -> u64 {
+    fn get(&self, of: &SampleOf, name: &str) -> u64 {
         self.values.get(&(of, name)).copied().unwrap_or(0)
     }
 
-    /// Whose samples of that kind there are, in order.
-    fn all(&self, kind: &str) -> Vec<&str> {
-        let mut found: Vec<&str> =
-            self.values.keys().map(|(of, _)| *of).filter(|of| of.starts_with(kind)).collect();
+    /// Whose samples of that kind there are, in order: all processors together before the first.
+    fn all(&self, kind: impl Fn(&SampleOf) -> bool) -> Vec<&SampleOf> {
+        let mut found: Vec<&SampleOf> = self.values.keys().map(|(of, _)| *of).filter(|of| kind(of)).collect();
         found.dedup();
-        let number = |of: &str| of.rsplit(' ').next().and_then(|n| n.parse::<u32>().ok());
-        found.sort_by_key(|of| (number(of), *of));
         found
     }
 }
 
 fn is_ours(sample: &Sample) -> bool {
-    sample.of == "os" || sample.of.starts_with("cpu ") || sample.of.starts_with("iostat ")
+    matches!(sample.of, SampleOf::System | SampleOf::CpuTicks(_) | SampleOf::Iostat(_))
 }
 
 fn frames(run: &Run) -> Vec<Frame<'_>> {
@@ -46,8 +46,8 @@ fn frames(run: &Run) -> Vec<Frame<'_>> {
         if frames.last().is_none_or(|frame| frame.at_ns != sample.at_ns) {
             frames.push(Frame { at_ns: sample.at_ns, values: BTreeMap::new() });
         }
-        if let Some(frame) = frames.last_mut() {
-            frame.values.insert((&sample.of, &sample.name), sample.value);
+        if let (Some(frame), Some(name)) = (frames.last_mut(), sample.name.name()) {
+            frame.values.insert((&sample.of, name), sample.value);
         }
     }
     frames
@@ -60,7 +60,7 @@ struct Step<'a> {
 }
 
 impl Step<'_> {
-    fn grew(&self, of: &str, name: &str) -> f64 {
+    fn grew(&self, of: &SampleOf, name: &str) -> f64 {
         let before = self.before.map_or(0, |frame| frame.get(of, name));
         self.after.get(of, name).saturating_sub(before) as f64
     }
@@ -69,13 +69,13 @@ impl Step<'_> {
     fn seconds(&self) -> f64 {
         match self.before {
             Some(before) => self.after.at_ns.saturating_sub(before.at_ns) as f64 / 1e9,
-            None => self.after.get("os", "uptime_ms") as f64 / 1e3,
+            None => self.after.get(&SampleOf::System, "uptime_ms") as f64 / 1e3,
         }
         .max(1e-3)
     }
 
     /// Percent of the processor's ticks that were of these kinds. Guests are contained in user and nice.
-    fn percent(&self, cpu: &str, kinds: &[&str]) -> f64 {
+    fn percent(&self, cpu: &SampleOf, kinds: &[&str]) -> f64 {
         let all: f64 = TICKS[..8].iter().map(|name| self.grew(cpu, name)).sum();
         kinds.iter().map(|name| self.grew(cpu, name)).sum::<f64>() * 100.0 / all.max(1.0)
     }
@@ -86,8 +86,8 @@ fn steps<'a>(frames: &'a [Frame<'a>], since_boot: bool) -> impl Iterator<Item = 
     first.into_iter().chain(frames.windows(2).map(|pair| Step { before: Some(&pair[0]), after: &pair[1] }))
 }
 
-fn banner(told: &Told, when: &When, out: &mut impl Write) -> io::Result<()> {
-    let Told { kernel, host, cpus, .. } = told;
+fn banner(told: &RunContext, when: &When, out: &mut impl Write) -> io::Result<()> {
+    let RunContext { kernel, host, cpus, .. } = told;
     let day = when.at(0, "%m/%d/%Y");
     writeln!(out, "Linux {kernel} ({host}) \t{day} \t_{}_\t({cpus} CPU)\n", std::env::consts::ARCH)
 }
@@ -95,13 +95,13 @@ fn banner(told: &Told, when: &When, out: &mut impl Write) -> io::Result<()> {
 const DISK_HEAD: &str = "Device            r/s     rMB/s   rrqm/s  %rrqm r_await rareq-sz     w/s     wMB/s   wrqm/s  %wrqm w_await wareq-sz     d/s     dMB/s   drqm/s  %drqm d_await dareq-sz     f/s f_await  aqu-sz  %util";
 
 /// `iostat -t -xm`.
-pub fn iostat(told: &Told, record: &ResultRecord, run: &Run, out: &mut impl Write) -> io::Result<()> {
+pub fn iostat(told: &RunContext, record: &ResultRecord, run: &Run, out: &mut impl Write) -> io::Result<()> {
     let when = When::of(&record.started);
     banner(told, &when, out)?;
     for step in steps(&frames(run), true) {
         writeln!(out, "{}", when.at(run.began_ns + step.after.at_ns, "%m/%d/%Y %I:%M:%S %p"))?;
         writeln!(out, "avg-cpu:  %user   %nice %system %iowait  %steal   %idle")?;
-        let cpu = |kinds: &[&str]| step.percent("cpu all", kinds);
+        let cpu = |kinds: &[&str]| step.percent(ALL_CPUS, kinds);
         let (user, nice, steal) = (cpu(&["user"]), cpu(&["nice"]), cpu(&["steal"]));
         let (system, wait, idle) = (cpu(&["system", "irq", "softirq"]), cpu(&["iowait"]), cpu(&["idle"]));
         writeln!(
@@ -109,7 +109,7 @@ pub fn iostat(told: &Told, record: &ResultRecord, run: &Run, out: &mut impl Writ
             "        {user:>7.2} {nice:>7.2} {system:>7.2} {wait:>7.2} {steal:>7.2} {idle:>7.2}\n"
         )?;
         writeln!(out, "{DISK_HEAD}")?;
-        for disk in step.after.all("iostat ") {
+        for disk in step.after.all(|of| matches!(of, SampleOf::Iostat(_))) {
             one_disk(&step, disk, out)?;
         }
         writeln!(out, "\n")?;
@@ -117,10 +117,11 @@ pub fn iostat(told: &Told, record: &ResultRecord, run: &Run, out: &mut impl Writ
     Ok(())
 }
 
-fn one_disk(step: &Step, disk: &str, out: &mut impl Write) -> io::Result<()> {
+fn one_disk(step: &Step, disk: &SampleOf, out: &mut impl Write) -> io::Result<()> {
     let (seconds, grew) = (step.seconds(), |name: &str| step.grew(disk, name));
     let part = |a: f64, b: f64| if b > 0.0 { a / b } else { 0.0 };
-    write!(out, "{:<13}", disk.trim_start_matches("iostat "))?;
+    let SampleOf::Iostat(name) = disk else { return Ok(()) };
+    write!(out, "{name:<13}")?;
     for (count, merged, sectors, ms) in [
         ("reads", "reads_merged", "sectors_read", "read_ms"),
         ("writes", "writes_merged", "sectors_written", "write_ms"),
@@ -162,9 +163,9 @@ pub fn vmstat(record: &ResultRecord, run: &Run, out: &mut impl Write) -> io::Res
         when.zone()
     )?;
     for step in steps(&frames(run), true) {
-        let now = |name: &str| step.after.get("os", name);
-        let rate = |name: &str| (step.grew("os", name) / step.seconds()).round();
-        let cpu = |kinds: &[&str]| step.percent("cpu all", kinds).round();
+        let now = |name: &str| step.after.get(&SampleOf::System, name);
+        let rate = |name: &str| (step.grew(&SampleOf::System, name) / step.seconds()).round();
+        let cpu = |kinds: &[&str]| step.percent(ALL_CPUS, kinds).round();
         // Pages in and out of swap are of 4 KiB; pgpgin and pgpgout are KiB already.
         writeln!(
             out,
@@ -193,7 +194,7 @@ pub fn vmstat(record: &ResultRecord, run: &Run, out: &mut impl Write) -> io::Res
 }
 
 /// `mpstat -P ALL`.
-pub fn mpstat(told: &Told, record: &ResultRecord, run: &Run, out: &mut impl Write) -> io::Result<()> {
+pub fn mpstat(told: &RunContext, record: &ResultRecord, run: &Run, out: &mut impl Write) -> io::Result<()> {
     let when = When::of(&record.started);
     banner(told, &when, out)?;
     for step in steps(&frames(run), false) {
@@ -203,8 +204,11 @@ pub fn mpstat(told: &Told, record: &ResultRecord, run: &Run, out: &mut impl Writ
             out,
             "{before}  CPU    %usr   %nice    %sys %iowait    %irq   %soft  %steal  %guest  %gnice   %idle"
         )?;
-        for cpu in step.after.all("cpu ") {
-            let name = cpu.trim_start_matches("cpu ");
+        for cpu in step.after.all(|of| matches!(of, SampleOf::CpuTicks(_))) {
+            let name = match cpu {
+                SampleOf::CpuTicks(Some(number)) => number.to_string(),
+                _ => "all".to_owned(),
+            };
             write!(out, "{} {name:>4}", time(step.after))?;
             // Time of guests is shown apart from the user time that contains it.
             let user = step.percent(cpu, &["user"]) - step.percent(cpu, &["guest"]);
@@ -222,8 +226,8 @@ pub fn mpstat(told: &Told, record: &ResultRecord, run: &Run, out: &mut impl Writ
 
 /// What is sampled for these files, from the text of `/proc/stat`.
 pub fn samples_of_stat(text: &str, at_ns: u64, out: &mut Vec<Sample>) {
-    let mut add = |of: &str, name: &str, value: u64| {
-        out.push(Sample { at_ns, of: of.to_owned(), name: name.to_owned(), value });
+    let mut add = |of: &SampleOf, name: &'static str, value: u64| {
+        out.push(Sample { at_ns, of: of.clone(), name: name.into(), value });
     };
     for line in text.lines() {
         let mut words = line.split_whitespace();
@@ -237,11 +241,12 @@ pub fn samples_of_stat(text: &str, at_ns: u64, out: &mut Vec<Sample>) {
                     "procs_running" => "running",
                     _ => "blocked",
                 };
-                first(words).into_iter().for_each(|value| add("os", name, value));
+                first(words).into_iter().for_each(|value| add(&SampleOf::System, name, value));
             }
             _ => {
                 let Some(number) = head.strip_prefix("cpu") else { continue };
-                let of = if number.is_empty() { "cpu all".to_owned() } else { format!("cpu {number}") };
+                // The line without a number is of all of them.
+                let of = SampleOf::CpuTicks(number.parse().ok());
                 for (name, word) in TICKS.iter().zip(words) {
                     add(&of, name, word.parse().unwrap_or(0));
                 }
@@ -267,8 +272,8 @@ pub fn samples_of_memory(text: &str, at_ns: u64, out: &mut Vec<Sample>) {
             (words.next()?.trim_end_matches(':') == wanted).then(|| words.next()?.parse::<u64>().ok())?
         })
     };
-    let mut add = |name: &str, value: u64| {
-        out.push(Sample { at_ns, of: "os".to_owned(), name: name.to_owned(), value });
+    let mut add = |name: &'static str, value: u64| {
+        out.push(Sample { at_ns, of: SampleOf::System, name: name.into(), value });
     };
     for (theirs, name) in NAMES {
         value(theirs).into_iter().for_each(|value| add(name, value));
@@ -283,8 +288,8 @@ pub fn sample_of_uptime(text: &str, at_ns: u64, out: &mut Vec<Sample>) {
     let seconds = text.split_whitespace().next().and_then(|word| word.parse::<f64>().ok());
     out.extend(seconds.map(|seconds| Sample {
         at_ns,
-        of: "os".to_owned(),
-        name: "uptime_ms".to_owned(),
+        of: SampleOf::System,
+        name: "uptime_ms".into(),
         value: (seconds * 1e3) as u64,
     }));
 }

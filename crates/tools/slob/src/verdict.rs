@@ -1,7 +1,7 @@
 //! What SLOB's users work out by hand: are physical reads close to logical reads, or was a cache measured?
 
 use super::counter_deltas::Counted;
-use super::run_context::Told;
+use super::run_context::RunContext;
 use super::settings::Settings;
 use fathom_record::{Check, CheckOutcome, Run};
 use fathom_spec::{Bytes, GIB, MIB, Nanos, Verb};
@@ -51,7 +51,7 @@ impl Judged {
 ///
 /// The share that came from the disk is the share of table blocks that missed the database's own cache, times the share of
 /// those misses that the disk below answered (its bytes read over the bytes of the misses).
-pub fn judge(counted: &Counted, told: &Told) -> Judged {
+pub fn judge(counted: &Counted, told: &RunContext) -> Judged {
     let Some(missed) = counted.miss_share() else {
         let says = "it cannot be told whether a cache was measured: the database counted no reads".to_owned();
         return Judged { from_disk: None, meaning: Meaning::Unknown, says };
@@ -82,7 +82,7 @@ pub fn judge(counted: &Counted, told: &Told) -> Judged {
     Judged { from_disk: Some(from_disk), meaning: Meaning::Disk, says }
 }
 
-fn cache(missed: f64, answered: f64, told: &Told) -> Judged {
+fn cache(missed: f64, answered: f64, told: &RunContext) -> Judged {
     let from_disk = missed * answered;
     let (own, page) = (1.0 - missed, missed * (1.0 - answered));
     let name = told.cache.as_ref().map_or("the database's cache", |(name, _)| name.as_str());
@@ -110,7 +110,7 @@ fn cache(missed: f64, answered: f64, told: &Told) -> Judged {
 /// Random reads of D bytes of which C are held in memory hit it with the probability C / D. Where a part of the reads came
 /// from the disk, C is the share of the hits times D; where none did, C is what could be held: the database's cache and the
 /// page cache.
-fn scale_at_least(from_disk: f64, told: &Told) -> String {
+fn scale_at_least(from_disk: f64, told: &RunContext) -> String {
     let data = told.data().0 as f64;
     let known = told.cache.as_ref().map_or(0, |(_, size)| size.0) + told.page_cache.map_or(0, |size| size.0);
     let held = if from_disk > 0.03 { (1.0 - from_disk) * data } else { (known as f64).max(data) };
@@ -125,7 +125,7 @@ const LIMIT_LEAST: u64 = 256 * MIB;
 
 /// The bound on memory at which it can hold no more than a tenth of the blocks; with the SCALE that it needs where the blocks
 /// are too few for any bound. SQLite has no server that could be bounded.
-fn limited(told: &Told) -> Option<String> {
+fn limited(told: &RunContext) -> Option<String> {
     if told.connect.starts_with("sqlite:") || told.page_cache_limited {
         return None;
     }

@@ -155,8 +155,8 @@ fn scale_units_and_hot_spots_must_fit_the_blocks() {
     assert_eq!(set(&[("THINK_TM_MIN", ".25")]).think.least, Nanos::from_millis(250));
 }
 
-fn told() -> Told {
-    Told {
+fn told() -> RunContext {
+    RunContext {
         settings: Settings { schemas: 16, threads: 8, ..Settings::fallbacks(Words::Pgio) },
         product: "PostgreSQL 15.8".into(),
         connect: "pg10".into(),

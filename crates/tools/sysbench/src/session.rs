@@ -8,8 +8,8 @@ mod log;
 
 use crate::{self as sysbench, Command, Mode, Options, Stream, report};
 use ending::End;
-use fathom_calibrate::described::described;
-use fathom_calibrate::phase::Precision;
+use fathom_calibrate::load_figures::load_figures;
+use fathom_calibrate::precision::Precision;
 use fathom_calibrate::verdict::Evidence;
 use fathom_engine::{Engine, Permits, Policy};
 use fathom_host::Roots;
@@ -262,7 +262,7 @@ fn conclude(
         INTERRUPTED => Ending::Interrupted,
         _ => Ending::Failed,
     };
-    record.summary = described(&run);
+    record.summary = load_figures(&run);
     record.runs.push(run);
     let mut checks = found.as_ref().map(Found::checks).unwrap_or_default();
     let evidence = found.map(|found| found.evidence).unwrap_or_default();

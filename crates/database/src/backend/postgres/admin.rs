@@ -1,6 +1,6 @@
 //! Sets up, proves and drops in PostgreSQL.
 
-use super::{connect, counters, refused};
+use super::{OURS, connect, counters, refused};
 use crate::backend::{Admin, Told, name, not_one_row, not_ours, schemas_of};
 use crate::counters::Counters;
 use crate::error::{DatabaseError, Result, Trouble};
@@ -11,9 +11,6 @@ use postgres::types::ToSql;
 use postgres::{Client, Row};
 use std::io::Write;
 use std::path::{Path, PathBuf};
-
-/// Our schemas, as a pattern.
-pub(super) const OURS: &str = "^slob[1-9][0-9]*$";
 
 /// The tablespace that is made for a directory.
 const SPACE: &str = "fathom_slob";

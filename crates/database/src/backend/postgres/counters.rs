@@ -1,6 +1,6 @@
 //! PostgreSQL's counters. Each view is asked as text pairs, so that columns that a version lacks are simply absent.
 
-use super::admin::OURS;
+use super::OURS;
 use crate::counters::Counters;
 
 /// One statement for everything that this version keeps.

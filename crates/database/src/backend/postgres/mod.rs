@@ -18,6 +18,9 @@ use std::time::Duration;
 
 pub(super) use admin::PostgresAdmin;
 
+/// Our schemas, as a pattern.
+const OURS: &str = "^slob[1-9][0-9]*$";
+
 /// What sessions call themselves in `pg_stat_activity`.
 const SESSION: &str = "fathom session";
 

@@ -2,7 +2,7 @@
 //! the kernel's header linux/blktrace_api.h), then as many bytes more as it says. What was queued is what is done again:
 //! the later fates of a request are the device's doing.
 
-use super::{ACTIONS_MOST, Action, Deed, FILES_MOST};
+use crate::recording::{ACTIONS_MOST, Action, Deed, FILES_MOST};
 use std::collections::HashMap;
 
 /// The upper 24 bits of the first word.

@@ -1,8 +1,8 @@
 //! fio's logs of I/O, versions 2 and 3: a line for each thing that was done to a file. Version 2 tells pauses, version 3
 //! the time of each line.
 
-use super::{ACTIONS_MOST, Action, Deed, FILES_MOST, Recorded};
 use crate::diagnostic::{Place, Source, Trouble};
+use crate::recording::{ACTIONS_MOST, Action, Deed, FILES_MOST, Recorded};
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;

@@ -1,9 +1,9 @@
 //! Reads the recordings that jobs name, and settles what follows for the jobs: which directions they have.
 
-use super::merge::{self, Merge};
-use super::{Recorded, Replay, blktrace, iolog};
+use super::{blktrace, iolog, merge};
 use crate::diagnostic::Trouble;
 use crate::job::Job;
+use crate::recording::{Merge, Recorded, Replay};
 use fathom_spec::Verb;
 use std::collections::HashMap;
 use std::sync::Arc;

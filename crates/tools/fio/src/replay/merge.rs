@@ -2,17 +2,7 @@
 //! changed in nothing but its time, which counts from the beginning of its own recording.
 
 use super::blktrace::{HEADER, Header, headers};
-
-/// How recordings are put together.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Merge {
-    /// The file that they are written to.
-    pub file: String,
-    /// Percent of its time that each takes, by number; 100 where nothing is said.
-    pub scalars: Vec<f64>,
-    /// How often each is repeated, by number; once where nothing is said.
-    pub repeats: Vec<u64>,
-}
+use crate::recording::Merge;
 
 /// Bytes that a merged recording may have.
 const BYTES_MOST: u64 = 8 << 30;

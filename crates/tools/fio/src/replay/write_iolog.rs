@@ -2,8 +2,8 @@
 //! back and written in the order in which they began, as far as one can wait for it: one that took longer than
 //! [`PATIENCE_NS`] stands behind those that began after it. Its time is the right one all the same.
 
-use super::Deed;
 use super::iolog::TICK_NS;
+use crate::recording::Deed;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::io::{self, Write};

@@ -1,6 +1,6 @@
 //! The disks' own counters while the run went on, from the samples of `/proc/diskstats` that the run keeps.
 
-use fathom_record::Run;
+use fathom_record::{Run, SampleOf};
 
 /// What one disk did.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -51,7 +51,9 @@ impl Disk {
 pub fn disks(run: &Run) -> Vec<Disk> {
     let mut names: Vec<&str> = Vec::new();
     for sample in &run.samples {
-        if let Some(name) = sample.of.strip_prefix("disk ").filter(|name| !names.contains(name)) {
+        if let SampleOf::Disk(name) = &sample.of
+            && !names.contains(&name.as_str())
+        {
             names.push(name);
         }
     }
@@ -59,7 +61,7 @@ pub fn disks(run: &Run) -> Vec<Disk> {
 }
 
 fn disk(run: &Run, name: &str) -> Disk {
-    let of = format!("disk {name}");
+    let of = SampleOf::Disk(name.to_owned());
     let samples = || run.samples.iter().filter(|sample| sample.of == of);
     let change = |counter: &str| {
         let mut values = samples().filter(|sample| sample.name == counter).map(|sample| sample.value);

@@ -1,8 +1,9 @@
 //! What fathom knows beside fio's figures, under one key of its own: intervals of confidence, the verdict, and latencies
 //! from the intended start, which a rate makes differ from fio's.
 
+use super::Report;
+use super::latency::latency;
 use super::tree::{Tree, object};
-use super::{Report, json};
 use fathom_record::{Figure, FigureName, Note, Verdict};
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -34,7 +35,7 @@ impl Extras<'_> {
             let names = super::tally::DIRECTIONS.into_iter().zip(&entry.tally.directions);
             let told =
                 names.filter(|(_, direction)| direction.response.count > 0).map(|(name, direction)| {
-                    (name.to_owned(), json::latency(&direction.response, Some(entry.job), false))
+                    (name.to_owned(), latency(&direction.response, Some(entry.job), false))
                 });
             object([("jobname", Tree::from(entry.job.name.as_str())), ("response_ns", object(told))])
         });

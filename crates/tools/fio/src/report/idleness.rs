@@ -1,7 +1,7 @@
 //! How idle the processors were (`--idle-prof`), from the samples that the run keeps.
 
 use super::tree::{Tree, object};
-use fathom_record::Run;
+use fathom_record::{Run, Sample, SampleOf};
 use std::io::{self, Write};
 
 /// What was left of the processors.
@@ -17,15 +17,16 @@ pub struct Idleness {
 
 /// What the run kept of it; nothing where nobody looked.
 pub fn idleness(run: &Run, per_cpu: bool) -> Option<Idleness> {
-    let value = |of: &str, name: &str| {
-        run.samples.iter().rev().find(|sample| sample.of == of && sample.name == name).map(|s| s.value as f64)
+    let all = |name: &str| {
+        let mut samples = run.samples.iter().rev();
+        samples.find(|sample| sample.of == SampleOf::Idleness(None) && sample.name == name)
     };
-    let unit = |name| value("idleness", name).map(|ps| ps / 1e6);
+    let unit = |name| all(name).map(|sample| sample.value as f64 / 1e6);
     let unit_us = (unit("unit_mean_ps")?, unit("unit_deviation_ps")?);
     let shares = run.samples.iter().filter(|sample| sample.name == "share_ppm");
-    let share = |sample: &fathom_record::Sample| {
-        let cpu = sample.of.strip_prefix("idleness cpu ")?.parse().ok()?;
-        Some((cpu, sample.value as f64 / 1e4))
+    let share = |sample: &Sample| match sample.of {
+        SampleOf::Idleness(Some(cpu)) => Some((cpu, sample.value as f64 / 1e4)),
+        _ => None,
     };
     Some(Idleness { per_cpu, cpus: shares.filter_map(share).collect(), unit_us })
 }
@@ -67,15 +68,18 @@ pub fn write_unit((mean, deviation): (f64, f64), out: &mut impl Write) -> io::Re
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fathom_record::Sample;
     use fathom_spec::Plan;
 
     #[test]
     fn idleness_comes_from_the_runs_samples_and_is_told_as_asked() {
         let mut run = Run::empty(&Plan::new(1));
         assert_eq!(idleness(&run, true), None);
-        let sample =
-            |of: &str, name: &str, value| Sample { at_ns: 1, of: of.into(), name: name.into(), value };
+        let sample = |of: &str, name: &'static str, value| Sample {
+            at_ns: 1,
+            of: of.into(),
+            name: name.into(),
+            value,
+        };
         run.samples = vec![
             sample("idleness", "unit_mean_ps", 2_500_000),
             sample("idleness", "unit_deviation_ps", 40_000),

@@ -6,7 +6,8 @@
 //! | [`job`] | one job as its report needs it |
 //! | [`tally`] | a job's figures, taken from the run; merging them is group reporting |
 //! | [`buckets`] | fio's histogram, percentiles and latency classes, from ours |
-//! | [`priorities`] | latencies of each priority |
+//! | `latency` | one latency in JSON, and one less the part that was another |
+//! | [`at_priority`], [`priorities`] | latencies of each priority, kept and told |
 //! | [`number`] | numbers as fio shortens them |
 //! | [`normal`] | the text that people read |
 //! | [`tree`] | a JSON document in fio's own layout |
@@ -16,17 +17,19 @@
 //! | [`mod@idleness`] | what was left of the processors |
 //! | [`logs`] | bandwidth, IOPS and latency logs |
 //! | [`operations`] | the same without averages, an entry for each I/O |
-//! | [`stretches`] | histograms and largest values, a row for each stretch of time |
-//! | [`so_far`] | a run that is not over yet, for `--status-interval` and SIGUSR1 |
+//! | [`windows`] | histograms and largest values, a row for each stretch of time |
+//! | [`partial`] | a run that is not over yet, for `--status-interval` and SIGUSR1 |
 //! | [`live`] | the line that is shown while a job runs |
 //! | [`extras`] | what fathom knows beside it: intervals of confidence, the verdict |
 
+pub mod at_priority;
 pub mod buckets;
 pub mod disks;
 pub mod extras;
 pub mod idleness;
 pub mod job;
 pub mod json;
+mod latency;
 pub mod live;
 pub mod logs;
 pub mod normal;

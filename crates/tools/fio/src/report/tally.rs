@@ -4,10 +4,13 @@
 //! the whole from submission to completion and, where the engine tells it apart, the submission. So `lat` is always what
 //! was measured, `clat` is `lat` less `slat`, and their sum is true whatever is disabled.
 
+use super::at_priority::{self, AtPriority};
 use super::buckets::Classes;
 use super::job::{ReportJob, Unified, UntoldSyncs};
-use super::priorities::{self, AtPriority};
-use fathom_record::{CELLS, Counts, EventKind, Interval, Latency, Run, StopReason, WorkerTotals};
+use super::latency::less;
+use fathom_record::{
+    CELLS, Counter, Counts, EventKind, Interval, Latency, Run, SampleOf, StopReason, WorkerTotals,
+};
 use fathom_spec::{StreamId, Verb, Window};
 
 /// The directions in fio's order.
@@ -132,7 +135,7 @@ impl Direction {
         self.clat.merge(clat);
         self.lat.merge(lat);
         self.response.merge(response);
-        priorities::merge(&mut self.priorities, priorities);
+        at_priority::merge(&mut self.priorities, priorities);
         self.bandwidth.merge(bandwidth);
         self.iops.merge(iops);
     }
@@ -213,26 +216,17 @@ impl Tally {
             self.user_ns += user_ns;
             self.system_ns += system_ns;
             self.failed |= *ended == StopReason::Fault;
-            let of = format!("worker {}.{}", stream.0, worker.worker);
+            let of = SampleOf::Worker { stream, worker: worker.worker };
             for sample in run.samples.iter().filter(|sample| sample.of == of) {
-                match sample.name.as_str() {
-                    "context_switches" => self.switches += sample.value,
-                    "major_faults" => self.page_faults.0 += sample.value,
-                    "minor_faults" => self.page_faults.1 += sample.value,
-                    name => self.take_batches(name, sample.value),
+                match &sample.name {
+                    Counter::Submitted(class) => self.submitted[class.0] += sample.value,
+                    Counter::Completed(class) => self.completed[class.0] += sample.value,
+                    name if *name == "context_switches" => self.switches += sample.value,
+                    name if *name == "major_faults" => self.page_faults.0 += sample.value,
+                    name if *name == "minor_faults" => self.page_faults.1 += sample.value,
+                    Counter::Named(_) => {}
                 }
             }
-        }
-    }
-
-    /// Counters `submitted_4`, `completed_more`.
-    fn take_batches(&mut self, name: &str, count: u64) {
-        let Some((kind, class)) = name.split_once('_') else { return };
-        let class = ["0", "4", "8", "16", "32", "64", "more"].iter().position(|known| *known == class);
-        match (kind, class) {
-            ("submitted", Some(at)) => self.submitted[at] += count,
-            ("completed", Some(at)) => self.completed[at] += count,
-            _ => {}
         }
     }
 
@@ -273,7 +267,7 @@ impl Tally {
             }
             let Some(direction) = direction_of(*verb) else { continue };
             let mut one = direction_figures(job, &counts, cell.submit.as_deref(), service);
-            one.priorities = priorities::kept(job, all, *verb, cell.submit.as_deref());
+            one.priorities = at_priority::kept(job, all, *verb, cell.submit.as_deref());
             if let Some(bytes) = job.bytes_each {
                 one.bytes = one.operations * bytes;
             }
@@ -450,31 +444,6 @@ fn nothing(count: u64) -> Latency {
         bins.add_many(0, count.min(u64::from(u32::MAX)) as u32);
     }
     latency
-}
-
-/// The completion's part of a latency: the mean is exact, the extremes are bounded by those of the parts, the spread
-/// and the shape are the whole's, moved by the submission's mean.
-pub(super) fn less(lat: &Latency, slat: &Latency) -> Latency {
-    let mean = slat.sum_ns / slat.count.max(1);
-    if mean == 0 {
-        return lat.clone();
-    }
-    let mut part = Latency {
-        count: lat.count,
-        min_ns: lat.min_ns.saturating_sub(mean),
-        max_ns: lat.max_ns.saturating_sub(slat.min_ns.min(mean)),
-        sum_ns: lat.sum_ns.saturating_sub(slat.sum_ns),
-        ..Latency::default()
-    };
-    let spread = lat.deviation_ns().unwrap_or(0.0).powi(2);
-    let center = part.mean_ns().unwrap_or(0.0).powi(2);
-    part.sum_squares = (spread + center) * part.count as f64;
-    if let (Some(to), Some(from)) = (&mut part.bins, &lat.bins) {
-        for (bin, count) in from.filled() {
-            to.add_many(fathom_record::Histogram::lower_edge(bin).saturating_sub(mean), count);
-        }
-    }
-    part
 }
 
 /// When a worker had written everything and began to read it again, ns since the run's start.

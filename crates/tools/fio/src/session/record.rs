@@ -3,8 +3,8 @@
 use crate::Planned;
 use crate::report::Extras;
 use anyhow::Result;
-use fathom_calibrate::described::described;
-use fathom_calibrate::phase::Precision;
+use fathom_calibrate::load_figures::load_figures;
+use fathom_calibrate::precision::Precision;
 use fathom_calibrate::verdict::Evidence;
 use fathom_engine::Engine;
 use fathom_host::{Roots, resolve};
@@ -66,7 +66,7 @@ impl Kept {
         run.load = Load { small: run.plan.streams.iter().map(most).sum(), large: 0 };
         record.ended = environment::now();
         record.ending = if interrupted { Ending::Interrupted } else { Ending::Complete };
-        record.summary = described(&run);
+        record.summary = load_figures(&run);
         let recording = |id: usize| {
             let work = |stream: &fathom_spec::Stream| match &stream.work {
                 Work::Blocks(blocks) => blocks.pattern == Pattern::Trace(TargetId(id as u32)),

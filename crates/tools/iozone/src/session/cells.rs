@@ -5,7 +5,7 @@ use super::{Job, excel, note, print, seconds, seed};
 use crate::{self as iozone, Row, Test};
 use fathom_drive::Clock;
 use fathom_engine::Engine;
-use fathom_record::{Load, Note, Pass, Run, SURFACES, Surface, SurfaceCell};
+use fathom_record::{Load, Note, Pass, Run, SURFACES, SampleOf, Surface, SurfaceCell};
 use fathom_session::environment;
 use fathom_session::step::Steps;
 use fathom_spec::{Bytes, Nanos};
@@ -136,9 +136,9 @@ fn pass(
 
 /// Bytes that disks read during a run, over those that were asked for.
 fn from_disk(run: &Run, asked: u64) -> Option<f64> {
-    let mut disks: Vec<(&str, u64, u64)> = Vec::new();
+    let mut disks: Vec<(&SampleOf, u64, u64)> = Vec::new();
     for sample in run.samples.iter().filter(|sample| sample.name == "sectors_read") {
-        match disks.iter_mut().find(|(of, ..)| *of == sample.of) {
+        match disks.iter_mut().find(|(of, ..)| **of == sample.of) {
             Some((_, _, last)) => *last = sample.value,
             None => disks.push((&sample.of, sample.value, sample.value)),
         }

@@ -2,10 +2,8 @@
 
 use crate::{LargeType, Lun, Options};
 use fathom_calibrate::observe::{CONFIDENCE, Observed};
-use fathom_calibrate::phase::Precision;
-use fathom_calibrate::verdict::Evidence;
 use fathom_record::*;
-use fathom_session::preflight::Found;
+use fathom_session::Figures;
 use fathom_spec::{Bytes, GroupId, LatencyLimit, MIB, Nanos, Statistic, StreamId};
 
 /// What `fathom show` needs to tell the run again.
@@ -38,16 +36,15 @@ fn only(run: &Run, group: GroupId) -> Option<Observed> {
 /// ORION's own mark of a slow I/O.
 const SLOW: LatencyLimit = LatencyLimit { of: Statistic::Mean, at_most: Nanos::from_millis(10) };
 
-/// Figures and curves of what was measured, and whether they can be believed.
-pub fn judge_all(record: &mut ResultRecord, options: &Options, found: &Found, simulated: bool) {
-    let seen: Vec<(usize, Option<Observed>, Option<Observed>)> = record
-        .runs
+/// Figures and curves of what was measured.
+pub fn figures(runs: &[Run], options: &Options) -> Figures {
+    let seen: Vec<(usize, Option<Observed>, Option<Observed>)> = runs
         .iter()
         .enumerate()
         .filter(|(_, run)| run.purpose == Purpose::Load && run.faults().next().is_none())
         .map(|(index, run)| (index, only(run, SMALL), only(run, LARGE)))
         .collect();
-    let load = |index: usize| record.runs[index].load;
+    let load = |index: usize| runs[index].load;
     let small = || seen.iter().filter_map(|(index, small, _)| Some((*index, small.as_ref()?)));
     let large = || seen.iter().filter_map(|(index, _, large)| Some((*index, large.as_ref()?)));
     let mut summary = std::collections::BTreeMap::new();
@@ -72,17 +69,7 @@ pub fn judge_all(record: &mut ResultRecord, options: &Options, found: &Found, si
             None => curves.push(Curve { name, points: vec![point], knee: None }),
         }
     }
-    (record.summary, record.curves) = (summary, curves);
-    let evidence = Evidence {
-        simulated,
-        memory: found.evidence.memory,
-        memory_backed: found.evidence.memory_backed,
-        unchecked: if simulated { Vec::new() } else { found.evidence.unchecked.clone() },
-        ..Evidence::of_runs(&record.runs, Precision::Normal)
-    };
-    let mut checks = found.checks();
-    checks.extend(evidence.checks());
-    record.verdict = judge(checks);
+    Figures::Own(summary, curves)
 }
 
 fn figure(observed: &Observed, index: usize, load: Load, unit: Unit) -> Figure {

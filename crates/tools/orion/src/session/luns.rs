@@ -3,12 +3,13 @@
 use crate::{self as orion, Lun, Options};
 use anyhow::{Result, bail};
 use fathom_drive::sim::Device;
-use fathom_engine::{Engine, Permits, Policy, guard};
+use fathom_engine::guard;
 use fathom_host::{Roots, TargetKind, resolve};
-use fathom_record::{Execute, StopReason};
-use fathom_session::environment::Interrupt;
+use fathom_record::{Request, StopReason, Vocabulary};
+use fathom_session::layout::Layout;
 use fathom_session::targets::Ready;
 use fathom_session::watch::{Progress, Watch};
+use fathom_session::{Interrupt, Session};
 use fathom_spec::*;
 use std::path::Path;
 
@@ -75,10 +76,12 @@ fn find_one(name: &str, roots: &Roots) -> Result<(u64, Ready)> {
 
 /// What the user has said may be written.
 pub fn permits(options: &Options) -> Permits {
-    let mut permits = Permits::new(Policy::WhenHolding);
-    options.write_consent.iter().for_each(|name| permits.add_consent(name));
-    permits
+    Permits { consents: options.write_consent.clone(), ..Permits::new(Policy::WhenHolding) }
 }
+
+/// ORION's words for what an error advises.
+const WORDS: Vocabulary<'static> =
+    Vocabulary { consent: "say -write-consent ", read_only: "leave -write out", ..Vocabulary::OWN };
 
 /// Refuses at once, and names every LUN that must not be opened or written with the reason.
 pub fn guard_all(options: &Options, found: &Luns, roots: &Roots, permits: &Permits) -> Result<()> {
@@ -87,8 +90,7 @@ pub fn guard_all(options: &Options, found: &Luns, roots: &Roots, permits: &Permi
         let Some(path) = ready.path() else { continue };
         let writes = options.write > 0;
         if writes && let Err(error) = guard::allow(roots, path, permits) {
-            let says = error.to_string().replace("--write-consent", "-write-consent");
-            let says = says.replace("measure with --read-only", "leave -write out");
+            let says = error.in_words(&WORDS);
             refusals.push(format!("LUN {} of {}: {says}", lun.name, lun.size));
         } else if let Err(error) = std::fs::OpenOptions::new().read(true).write(writes).open(path) {
             let how = if writes { "reading and writing" } else { "reading" };
@@ -104,13 +106,21 @@ pub fn guard_all(options: &Options, found: &Luns, roots: &Roots, permits: &Permi
     }
 }
 
+/// What making files needs.
+pub struct Creation<'a, 's> {
+    /// Who writes them.
+    pub session: &'a mut Session<'s>,
+    /// What may be written.
+    pub permits: &'a Permits,
+    /// The bar.
+    pub progress: &'a Progress,
+    /// Has the user had enough?
+    pub interrupt: &'a Interrupt,
+}
+
 /// Makes the files that are missing and fills them with random data. Answers their names, `None` when interrupted.
-pub fn create(
-    names: &[String],
-    size: Bytes,
-    engine: &mut Engine,
-    (progress, interrupt): (&Progress, &Interrupt),
-) -> Result<Option<Vec<String>>> {
+pub fn create(names: &[String], size: Bytes, creation: Creation<'_, '_>) -> Result<Option<Vec<String>>> {
+    let Creation { session, permits, progress, interrupt } = creation;
     let mut made = Vec::new();
     let block = if size.0.is_multiple_of(MIB) { MIB } else { 4 * KIB };
     if !size.0.is_multiple_of(block) {
@@ -120,21 +130,11 @@ pub fn create(
         if name.starts_with("/dev/") {
             bail!("LUN {name} is missing, and -create makes files, no devices\nhint: check the name");
         }
-        let mut plan = Plan::new(1);
-        let target = PathTarget {
-            access: Access::Write,
-            create: Some(size),
-            ..PathTarget::direct_read(name.as_str())
-        };
-        let space = plan.add_target(Target::Path(target));
-        let mut blocks = Blocks::random_reads(space, Bytes(block));
-        (blocks.pattern, blocks.mix) = (Pattern::Sequential(Begin::First), Mix::Only(Verb::Write));
-        let mut stream = Stream::closed("making", blocks, 8);
-        stream.stop.passes = Some(1);
-        plan.add_stream(stream);
+        let plan = Layout { block: Bytes(block), create: true, ..Layout::new(name, size) }.plan();
         let mut nobody = ();
         let mut watch = Watch::new(&mut nobody, progress, interrupt, format!("making {name}"), Nanos(size.0));
-        let run = engine.execute(&plan, &mut watch);
+        let request = Request::new(&plan).with_permits(permits);
+        let run = session.execute.execute(request, &mut watch).map(|outcome| outcome.run);
         let cut_short = interrupt.raised();
         let failed = match &run {
             Err(error) => Some(error.to_string()),

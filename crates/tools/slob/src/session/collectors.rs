@@ -1,6 +1,6 @@
 //! sysstat's and procps' own programs, beside a run.
 
-use fathom_session::environment;
+use fathom_session::Environment;
 use std::fs::File;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -18,10 +18,10 @@ const PROGRAMS: [(&str, &str, &[&str]); 3] = [
 
 impl Collectors {
     /// Starts those that are installed; the others' files are made from /proc afterwards.
-    pub fn start(directory: &Path) -> Self {
+    pub fn start(directory: &Path, environment: &Environment) -> Self {
         let mut running = Vec::new();
         for (name, file, words) in PROGRAMS {
-            let Some(program) = environment::program(name) else { continue };
+            let Some(program) = environment.program(name) else { continue };
             let Ok(out) = File::create(directory.join(file)) else { continue };
             let mut command = Command::new(program);
             command.args(words).stdin(Stdio::null()).stdout(out).stderr(Stdio::null()).env("LC_ALL", "C");

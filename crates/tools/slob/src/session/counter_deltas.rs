@@ -1,14 +1,14 @@
 //! What a run's counters say: figures with their errors, and what the reports need.
 
-use super::place::Here;
-use super::settings::Asked;
+use super::place::DatabaseTarget;
+use super::settings::CommandSettings;
 use crate::counter_deltas::{growth as growth_between, window_begins};
 use crate::log::DatabaseCounters;
 use crate::verdict::Judged;
-use crate::{Counted, Device, Told};
+use crate::{Counted, Device, RunContext};
 use fathom_calibrate::sessions::{done_between, growth, rate, rate_of_operations, share};
 use fathom_database::{Brand, Change, Counters};
-use fathom_record::{Figure, FigureName, Run, Unit};
+use fathom_record::{Figure, FigureName, Run, SampleOf, Unit};
 use fathom_spec::{Bytes, MIB, Nanos};
 use std::collections::BTreeMap;
 
@@ -16,9 +16,9 @@ use std::collections::BTreeMap;
 fn readings(run: &Run) -> Vec<(u64, Counters)> {
     let mut all: BTreeMap<u64, Counters> = BTreeMap::new();
     for sample in &run.samples {
-        if let Some(of) = sample.of.strip_prefix("database ") {
+        if let SampleOf::Database(of) = &sample.of {
             let reading = all.entry(sample.at_ns).or_default();
-            reading.raw.push((of.to_owned(), sample.name.clone(), sample.value));
+            reading.raw.push((of.clone(), sample.name.to_string(), sample.value));
         }
     }
     all.into_iter().collect()
@@ -28,7 +28,7 @@ fn readings(run: &Run) -> Vec<(u64, Counters)> {
 ///
 /// PostgreSQL's sessions hand over their counters once a second, and all that is left when they end: a reading after their end
 /// would hold up to a second more than the first one, so the last reading during the load ends the window.
-fn counting(run: &Run, here: &Here) -> Vec<(u64, Counters)> {
+fn counting(run: &Run, here: &DatabaseTarget) -> Vec<(u64, Counters)> {
     let mut all = readings(run);
     let begins = window_begins(run);
     let first = all.iter().enumerate().min_by_key(|(_, (at, _))| at.abs_diff(begins)).map_or(0, |(i, _)| i);
@@ -42,7 +42,7 @@ fn counting(run: &Run, here: &Here) -> Vec<(u64, Counters)> {
 
 /// By what the counters of PostgreSQL's sessions must be multiplied to be those of the window: they are handed over up to a
 /// second late, and the transactions counted with them tell by how much, for how many there were is known. 1 elsewhere.
-fn lateness(change: &Change, operations: u64, here: &Here) -> f64 {
+fn lateness(change: &Change, operations: u64, here: &DatabaseTarget) -> f64 {
     match change.commits {
         Some(commits)
             if here.database.url.brand == Brand::Postgres && commits >= 100 && operations >= 100 =>
@@ -54,7 +54,7 @@ fn lateness(change: &Change, operations: u64, here: &Here) -> f64 {
 }
 
 /// What was counted, of one run.
-pub fn counted(run: &Run, here: &Here) -> Counted {
+pub fn counted(run: &Run, here: &DatabaseTarget) -> Counted {
     let all = counting(run, here);
     let (Some((from_ns, first)), Some((to_ns, last))) = (all.first(), all.last()) else {
         return Counted::default();
@@ -63,7 +63,7 @@ pub fn counted(run: &Run, here: &Here) -> Counted {
     // Processes are looked at once a second too, at other moments.
     let near = (from_ns.saturating_sub(500_000_000), to_ns + 500_000_000);
     let of_processes = |name: &str| {
-        let (grew, seconds) = growth_between(&run.samples, "processes", name, near)?;
+        let (grew, seconds) = growth_between(&run.samples, &SampleOf::Processes, name, near)?;
         Some((grew as f64 * Nanos(to_ns - from_ns).seconds() / seconds) as u64)
     };
     let change = last.since(first);
@@ -99,7 +99,7 @@ pub fn counted(run: &Run, here: &Here) -> Counted {
 pub fn figures(
     run: &Run,
     index: usize,
-    here: &Here,
+    here: &DatabaseTarget,
     (counted, judged): (&Counted, &Judged),
     operations: Option<&Figure>,
 ) -> Vec<(FigureName, Figure)> {
@@ -119,11 +119,11 @@ pub fn figures(
         true => Some(rate_of_operations(counted.rate(count)?, operations, run.load, index)),
         false => per_second(value, Unit::PerSecond),
     };
-    let owners = |disks: &mut dyn Iterator<Item = &(String, fathom_host::DeviceNumber)>| -> Vec<String> {
-        disks.map(|(name, _)| format!("disk {name}")).collect()
+    let owners = |disks: &mut dyn Iterator<Item = &(String, fathom_host::DeviceNumber)>| -> Vec<SampleOf> {
+        disks.map(|(name, _)| SampleOf::Disk(name.clone())).collect()
     };
     let from_ns = window_begins(run);
-    let device = |owners: Vec<String>, name: &str| {
+    let device = |owners: Vec<SampleOf>, name: &str| {
         rate(&growth(&run.samples, &owners, name, from_ns), Unit::PerSecond, run.load, index)
     };
     let below_data = owners(&mut here.disks.iter());
@@ -141,7 +141,7 @@ pub fn figures(
 }
 
 /// The counters that pgio shows, before and after.
-pub fn shown(run: &Run, here: &Here) -> Option<(DatabaseCounters, DatabaseCounters)> {
+pub fn shown(run: &Run, here: &DatabaseTarget) -> Option<(DatabaseCounters, DatabaseCounters)> {
     let all = counting(run, here);
     let of = |counters: &Counters| -> Option<DatabaseCounters> {
         let get = |name: &str| counters.get("database", name);
@@ -170,14 +170,14 @@ pub fn shown(run: &Run, here: &Here) -> Option<(DatabaseCounters, DatabaseCounte
 }
 
 /// What the reports need beside the runs.
-pub fn told(asked: &Asked, here: &Here, blocks: u64, warm_up: Nanos) -> Told {
+pub fn told(asked: &CommandSettings, here: &DatabaseTarget, blocks: u64, warm_up: Nanos) -> RunContext {
     let facts = &here.database.facts;
     let machine = &here.found.machine;
     let name = |name: &Option<String>| name.clone().unwrap_or_else(|| "unknown".to_owned());
     let cache = Some(Bytes(facts.cache_bytes)).filter(|size| size.0 > 0);
     let url = &here.database.url;
     let limited = here.limit.map(|limit| Bytes(limit.0.saturating_sub(facts.cache_bytes)));
-    Told {
+    RunContext {
         settings: asked.settings.clone(),
         product: facts.product.clone(),
         connect: url.to_string(),

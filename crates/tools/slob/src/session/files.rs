@@ -1,12 +1,12 @@
 //! The files that SLOB's scripts leave behind, written from a record.
 
-use crate::{Statistics, Told, Words, awr, pgio_files, sysstat};
+use crate::{RunContext, Statistics, Words, awr, pgio_files, sysstat};
 use anyhow::{Context as _, Result};
-use fathom_record::{ResultRecord, Run};
+use fathom_record::{ResultRecord, Run, SampleOf};
 use std::path::{Path, PathBuf};
 
 /// What is kept of the run beside its raw facts.
-pub fn told(record: &ResultRecord) -> Option<Told> {
+pub fn told(record: &ResultRecord) -> Option<RunContext> {
     serde_json::from_value(record.facts.pointer("/request/slob")?.clone()).ok()
 }
 
@@ -14,7 +14,7 @@ type Writer<'a> = Box<dyn Fn(&mut Vec<u8>) -> std::io::Result<()> + 'a>;
 
 /// Writes the files of one run; `written` are there already.
 pub fn write(
-    told: &Told,
+    told: &RunContext,
     record: &ResultRecord,
     index: usize,
     directory: &Path,
@@ -49,5 +49,5 @@ pub fn write(
 }
 
 fn has_machine(run: &Run) -> bool {
-    run.samples.iter().any(|sample| sample.of == "os")
+    run.samples.iter().any(|sample| sample.of == SampleOf::System)
 }

@@ -6,7 +6,7 @@ use fathom_host::block::BlockDevice;
 use fathom_host::counters::{read_disk_stat, read_processes};
 use fathom_host::process_time::read_process_times;
 use fathom_host::{DeviceNumber, Roots};
-use fathom_record::{Control, Event, Interval, Sample, Steer, Totals};
+use fathom_record::{Control, Event, Interval, Sample, SampleOf, Steer, Totals};
 use std::collections::BTreeMap;
 
 /// The scripts' own: three seconds between looks.
@@ -109,11 +109,11 @@ impl<'a> Machine<'a> {
         sysstat::sample_of_uptime(&text("uptime"), at_ns, out);
         for (name, number) in &self.disks {
             let Ok(disk) = read_disk_stat(&self.roots, *number) else { continue };
-            let of = format!("iostat {name}");
+            let of = SampleOf::Iostat(name.clone());
             out.extend(disk.pairs().into_iter().map(|(name, value)| Sample {
                 at_ns,
                 of: of.clone(),
-                name: name.to_owned(),
+                name: name.into(),
                 value,
             }));
         }
@@ -134,8 +134,8 @@ impl Control for Machine<'_> {
             self.processes.next_ns = now_ns + PROCESSES_EVERY_NS;
             let sums = self.processes.look(&self.roots).into_iter();
             self.samples.extend(sums.filter_map(|(name, value)| {
-                let of = "processes".to_owned();
-                Some(Sample { at_ns: now_ns, of, name: name.to_owned(), value: value? })
+                let of = SampleOf::Processes;
+                Some(Sample { at_ns: now_ns, of, name: name.into(), value: value? })
             }));
         }
         self.inner.slot(now_ns, totals)

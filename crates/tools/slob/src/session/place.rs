@@ -1,25 +1,27 @@
 //! Which database, and what lies below it: one that is there, or a server that is started for this and removed afterwards.
 
 use super::args::{Kind, Place};
-use super::settings::{Asked, wrong};
+use super::settings::{CommandSettings, wrong};
 use anyhow::{Result, anyhow, bail};
-use fathom_database::{Brand, Database, Leftover, Server, ServerKind, ServerOptions, Url};
+use fathom_database::{Brand, Database, DatabaseError, Leftover, Server, ServerKind, ServerOptions, Url};
 use fathom_host::{DeviceNumber, Roots, resolve};
-use fathom_record::Note;
-use fathom_session::environment::{self, Interrupt};
+use fathom_record::{ExecuteError, Note};
+use fathom_session::Session;
 use fathom_session::preflight::{self, Found};
 use fathom_session::targets::Ready;
 use fathom_spec::Bytes;
 use std::path::{Path, PathBuf};
 
 /// A database, ready to be asked.
-pub struct Here {
+pub struct DatabaseTarget {
     /// The database.
     pub database: Database,
     /// Disks below its data.
     pub disks: Vec<(String, DeviceNumber)>,
     /// Disks below its log that are not below its data.
     pub log_disks: Vec<(String, DeviceNumber)>,
+    /// All of them: their counters are sampled while sessions run.
+    pub sampled_disks: Vec<(String, DeviceNumber)>,
     /// The machine and its storage, and what the user should know of them.
     pub found: Found,
     /// What else the user should know.
@@ -52,7 +54,7 @@ pub fn placed_by_setup(place: &Place) -> Result<()> {
 }
 
 /// Where the database is, passwords put into it and nowhere else.
-fn url(place: &Place, asked: &Asked) -> Result<Url> {
+fn url(place: &Place, asked: &CommandSettings, session: &Session<'_>) -> Result<Url> {
     let settings = &asked.settings;
     let said = place.db.clone().or_else(|| settings.connect.clone()).or_else(|| settings.database.clone());
     let text = match said {
@@ -72,15 +74,16 @@ fn url(place: &Place, asked: &Asked) -> Result<Url> {
         url.user = user;
         url = url.with_password(settings.password.clone());
     }
-    let password = environment::database_password(url.brand == Brand::Postgres);
+    let password = session.environment.database_password(url.brand == Brand::Postgres);
     Ok(if url.brand == Brand::Sqlite { url } else { url.with_password(password) })
 }
 
 fn start(
     place: &Place,
     directory: &Path,
-    (asked, sessions): (&Asked, u32),
-    interrupt: &Interrupt,
+    asked: &CommandSettings,
+    sessions: u32,
+    interrupted: &dyn Fn() -> bool,
 ) -> Result<Server> {
     let mut settings = Vec::new();
     for pair in &place.server_setting {
@@ -106,7 +109,7 @@ fn start(
         sessions: sessions.max(asked.settings.load_parallel_degree),
         settings,
     };
-    Ok(Server::start(&options, &|| interrupt.raised())?)
+    Ok(Server::start(&options, interrupted)?)
 }
 
 /// What was found of a server whose fathom was killed.
@@ -123,19 +126,25 @@ fn leftover(found: &Leftover) -> Note {
     }
 }
 
-impl Here {
+impl DatabaseTarget {
     /// Connects, and looks at what lies below. `sessions` is what a server of our own must take.
-    pub fn open(place: &Place, asked: &Asked, sessions: u32, interrupt: &Interrupt) -> Result<Self> {
+    pub fn open(
+        place: &Place,
+        asked: &CommandSettings,
+        sessions: u32,
+        session: &Session<'_>,
+        interrupted: &dyn Fn() -> bool,
+    ) -> Result<Self> {
         check(place)?;
         let server = match &place.server {
-            Some(directory) => Some(start(place, directory, (asked, sessions), interrupt)?),
+            Some(directory) => Some(start(place, directory, asked, sessions, interrupted)?),
             None => None,
         };
         let url = match &server {
             Some(server) => server.url().clone(),
-            None => url(place, asked)?,
+            None => url(place, asked, session)?,
         };
-        let mut database = Database::open(url)?;
+        let database = Database::open(url)?;
         let mut notes: Vec<Note> =
             asked.settings.notes.iter().map(|text| Note { text: text.clone(), hint: None }).collect();
         notes.extend(server.iter().flat_map(Server::leftovers).map(leftover));
@@ -148,16 +157,17 @@ impl Here {
         });
         let others = |disk: &&(String, DeviceNumber)| !below.data.iter().any(|(name, _)| *name == disk.0);
         let log_disks: Vec<_> = below.log.iter().filter(others).cloned().collect();
-        database.disks = below.data.iter().chain(&log_disks).cloned().collect();
+        let sampled_disks = below.data.iter().chain(&log_disks).cloned().collect();
         let found = preflight::look(&Roots::default(), &ready(&database));
         let cache_name = match database.url.brand {
             Brand::Postgres => "shared_buffers",
             Brand::Mysql => "innodb_buffer_pool_size",
             Brand::Sqlite => "the cache of each session",
         };
-        Ok(Here {
+        Ok(DatabaseTarget {
             disks: below.data,
             log_disks,
+            sampled_disks,
             found,
             notes,
             limit: place.limit_cache,
@@ -176,8 +186,11 @@ impl Here {
     pub fn explained(&self, error: anyhow::Error) -> anyhow::Error {
         let Some(server) = &self.server else { return error };
         if let (true, Some(limit)) = (server.is_starved(), self.limit) {
-            let text = error.to_string();
-            let what = text.split_once("\nhint: ").map_or(text.as_str(), |(what, _)| what);
+            let what = match (error.downcast_ref::<DatabaseError>(), error.downcast_ref::<ExecuteError>()) {
+                (Some(error), _) => error.what.clone(),
+                (_, Some(error)) => error.what(),
+                _ => error.to_string(),
+            };
             return anyhow!(
                 "{what}\nhint: the kernel killed processes of the server, which need more than --limit-cache {limit}: raise it"
             );

@@ -1,26 +1,33 @@
 //! The beginning of a record: what was asked for, of what, and its place in the store.
 
 use super::args::Place;
-use super::place::{Here, without_secrets};
-use crate::Told;
-use anyhow::Result;
-use fathom_record::ResultRecord;
-use fathom_session::Context;
+use super::place::{DatabaseTarget, without_secrets};
+use crate::RunContext;
 use fathom_session::output::Output;
-use fathom_session::record_writer::{Keeper, empty_record};
+use fathom_session::{Measurement, Session, Setup};
+use fathom_spec::Permits;
 
-/// The record of a measurement that begins now, with the notes that there are by now.
-pub fn begin(
-    told: &Told,
-    here: &mut Here,
-    context: &Context,
-    (place, output): (&Place, &Output),
-) -> Result<(ResultRecord, Keeper)> {
-    let command = without_secrets(&context.command, place, &here.database.url);
-    let facts = here.found.facts(serde_json::json!({ "slob": told }))?;
-    let targets = vec![here.database.url.to_string()];
-    let mut record = empty_record("slob", &command, output.label.clone(), targets, facts);
-    let (keeper, notes) = Keeper::begin(context.store.clone(), &record, here.found.physical_disks());
-    record.notes.extend(here.notes.drain(..).chain(notes));
-    Ok((record, keeper))
+/// A measurement that begins now on a database, with the notes that there are by now.
+pub fn begin<'s>(
+    told: &RunContext,
+    here: &mut DatabaseTarget,
+    session: &'s mut Session<'_>,
+    place: &Place,
+    output: &Output,
+) -> Measurement<'s> {
+    session.command = without_secrets(&session.command, place, &here.database.url);
+    let mut found = here.found.clone();
+    let physical_disks = found.physical_disks();
+    found.disks = here.sampled_disks.clone();
+    let setup = Setup {
+        tool: "slob",
+        label: output.label.clone(),
+        targets: vec![here.database.url.to_string()],
+        ready: &[],
+        permits: Permits::default(),
+        request: serde_json::json!({ "slob": told }),
+    };
+    let mut measurement = session.begin_with(setup, found, physical_disks);
+    measurement.record.notes.splice(0..0, here.notes.drain(..));
+    measurement
 }

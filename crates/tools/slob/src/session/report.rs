@@ -2,18 +2,18 @@
 
 use super::args::{Form, Report};
 use super::files;
-use crate::{Told, awr, log, sysstat};
+use crate::{RunContext, awr, log, sysstat};
 use anyhow::{Result, anyhow, bail};
 use fathom_record::ResultRecord;
 use fathom_session::record_writer::{alive, write_page};
-use fathom_session::{Context, Ended, environment};
+use fathom_session::{Ended, Session};
 use fathom_store::{Filter, Store};
 use std::io::Write;
 
 /// Runs the command.
-pub fn run(args: &Report, context: &Context) -> Result<Ended> {
+pub fn run(args: &Report, session: &Session<'_>) -> Result<Ended> {
     let nothing = || anyhow!("no run of slob has been kept yet\nhint: fathom slob run keeps every run");
-    let path = context.store.as_ref().filter(|path| path.exists()).ok_or_else(nothing)?;
+    let path = session.store.as_ref().filter(|path| path.exists()).ok_or_else(nothing)?;
     let store = Store::open_read_only(path)?;
     let wanted = match &args.run {
         Some(run) if run != "last" => run.clone(),
@@ -33,12 +33,12 @@ pub fn run(args: &Report, context: &Context) -> Result<Ended> {
             stored.listing.number
         );
     }
-    let mut out = std::io::stdout().lock();
+    let mut out = session.console.out();
     match (args.json, args.form) {
         (true, _) => fathom_render::json::write(&record, &mut out)?,
         (false, Form::Text) => {
             let saved = format!("run {}", stored.listing.number);
-            fathom_render::sessions::write(&record, Some(&saved), environment::style(), &mut out)?;
+            fathom_render::sessions::write(&record, Some(&saved), session.environment.style(), &mut out)?;
         }
         (false, form) => write(form, &record, &mut out)?,
     }
@@ -52,7 +52,7 @@ pub fn run(args: &Report, context: &Context) -> Result<Ended> {
     Ok(Ended::Done)
 }
 
-fn told(record: &ResultRecord) -> Result<Told> {
+fn told(record: &ResultRecord) -> Result<RunContext> {
     files::told(record).ok_or_else(|| {
         anyhow!("this run does not say how it was asked for\nhint: fathom show --json tells what it holds")
     })

@@ -4,39 +4,41 @@ use super::args::{Run as Args, Work};
 use super::collectors::Collectors;
 use super::files;
 use super::os::{Machine, diskstats};
-use super::place::{Here, placed_by_setup};
-use super::settings::{self, Asked, wrong};
+use super::place::{DatabaseTarget, placed_by_setup};
+use super::settings::{self, CommandSettings, wrong};
 use super::{counter_deltas, record as records, setup, work};
 use crate::log::{self, Kind};
-use crate::{Told, Words, verdict};
+use crate::{RunContext, Words, verdict};
 use anyhow::{Context as _, Result, bail};
-use fathom_calibrate::described::described;
 use fathom_database::{Length, Settings};
 use fathom_record::*;
-use fathom_session::environment::{self, Interrupt};
-use fathom_session::record_writer::{Keeper, write_page};
+use fathom_session::measurement::figures_of;
+use fathom_session::record_writer::write_page;
 use fathom_session::watch::{Progress, Watch};
-use fathom_session::{Context, Ended};
+use fathom_session::{
+    Console, End, Ended, Environment, Figures, Finished, Grounds, Interrupt, Measurement, Session,
+};
 use fathom_spec::{Nanos, Plan};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Runs the command.
-pub fn run(args: &Args, context: &Context) -> Result<Ended> {
+pub fn run(args: &Args, session: &mut Session<'_>) -> Result<Ended> {
     placed_by_setup(&args.place)?;
     let mut asked = settings::read(&args.place)?;
     asked.tables(&args.tables)?;
-    asked.work(&args.work)?;
+    asked.work(&args.work, session)?;
     asked.schemas(args.schemas.as_deref().or(args.words.as_deref()))?;
     asked.threads(args.threads.as_deref())?;
     asked.settings.check().map_err(wrong)?;
-    let (interrupt, progress) = (Interrupt::watch(), Progress::new(context.progress));
+    let interrupt = session.environment.interrupt();
+    let progress = Progress::new(session.progress, &session.console);
+    let user = User { progress: &progress, interrupt: &interrupt, console: &session.console };
     let sessions = asked.settings.schemas * asked.settings.threads;
-    let here = Here::open(&args.place, &asked, sessions, &interrupt)?;
-    let prepared = prepare(&mut asked, args, &here, (&progress, &interrupt));
-    let settings = match prepared {
-        Ok(Prepared::Ready(settings)) => settings,
+    let mut here = DatabaseTarget::open(&args.place, &asked, sessions, session, &|| interrupt.raised())?;
+    let settings = match prepare(&mut asked, args, &here, user) {
+        Ok(Some(settings)) => settings,
         other => {
             progress.clear();
             let other = other.map_err(|error| here.explained(error));
@@ -44,47 +46,49 @@ pub fn run(args: &Args, context: &Context) -> Result<Ended> {
             return other.map(|_| Ended::Interrupted);
         }
     };
-    let mut job = Job { asked, settings, here, context, args, interrupt: &interrupt, progress: &progress };
-    let ended = job.measure();
+    let mut database = here.database.clone();
+    let mut own = session.on(&mut database);
+    let ended = measure(args, &asked, &settings, &mut here, user, &mut own);
     progress.clear();
-    let ended = ended.map_err(|error| job.here.explained(error));
-    let closed = job.here.close();
+    let ended = ended.map_err(|error| here.explained(error));
+    let closed = here.close();
     let ended = ended?;
     closed?;
     Ok(ended)
 }
 
-/// What came of loading and looking.
-enum Prepared {
-    /// It can begin.
-    Ready(Settings),
-    /// The user interrupted it.
-    Interrupted,
+/// How the user is told of progress, and says that it is enough.
+#[derive(Clone, Copy)]
+pub struct User<'a> {
+    /// The bar.
+    pub progress: &'a Progress,
+    /// Has the user had enough?
+    pub interrupt: &'a Interrupt,
+    /// Where lines go.
+    pub console: &'a Console,
 }
 
-/// Loads a server of our own, or takes over what was set up.
+/// Loads a server of our own, or takes over what was set up; nothing when the user interrupted it.
 fn prepare(
-    asked: &mut Asked,
+    asked: &mut CommandSettings,
     args: &Args,
-    here: &Here,
-    (progress, interrupt): (&Progress, &Interrupt),
-) -> Result<Prepared> {
+    here: &DatabaseTarget,
+    user: User<'_>,
+) -> Result<Option<Settings>> {
     if !here.is_own() {
         let schemas = fathom_database::schemas(&here.database.url)?;
         work::take_over(asked, &schemas, here.block())?;
     }
     let settings = work::meant(asked, &args.place, here, args.work.seed)?;
     enough_sessions(asked, here)?;
-    if here.is_own()
-        && setup::load(asked, &settings, here, (progress, interrupt), false)? == Ended::Interrupted
-    {
-        return Ok(Prepared::Interrupted);
+    if here.is_own() && setup::load(asked, &settings, here, user, false)? == Ended::Interrupted {
+        return Ok(None);
     }
-    Ok(Prepared::Ready(settings))
+    Ok(Some(settings))
 }
 
 /// Says at once what the server would say to the last of the sessions.
-pub fn enough_sessions(asked: &Asked, here: &Here) -> Result<()> {
+pub fn enough_sessions(asked: &CommandSettings, here: &DatabaseTarget) -> Result<()> {
     let facts = &here.database.facts;
     let wanted = asked.settings.schemas * asked.settings.threads;
     let Some(most) = facts.sessions_most else { return Ok(()) };
@@ -98,7 +102,7 @@ pub fn enough_sessions(asked: &Asked, here: &Here) -> Result<()> {
 }
 
 /// How long a load is: by time, or by iterations, which have no warm-up.
-pub fn length(asked: &Asked, work: &Work) -> Length {
+pub fn length(asked: &CommandSettings, work: &Work) -> Length {
     let said = &asked.settings;
     match said.operations() {
         Some(operations) => {
@@ -117,15 +121,16 @@ pub fn length(asked: &Asked, work: &Work) -> Length {
 pub fn execute(
     plan: &Plan,
     what: String,
-    here: &mut Here,
-    (progress, interrupt): (&Progress, &Interrupt),
-    control: &mut dyn Control,
+    here: &DatabaseTarget,
+    measurement: &mut Measurement<'_>,
+    user: User<'_>,
 ) -> Result<Run> {
     let length = plan.streams.iter().filter_map(|stream| stream.stop.time).max();
-    let mut machine = Machine::new(control, here.database.roots.clone(), here.processes());
-    let mut watch =
-        Watch::new(&mut machine, progress, interrupt, what, length.unwrap_or(Nanos(60_000_000_000)));
-    let mut run = here.database.execute(plan, &mut watch).map_err(|error| anyhow::anyhow!("{error}"))?;
+    let mut nobody = ();
+    let mut machine = Machine::new(&mut nobody, here.database.roots.clone(), here.processes());
+    let length = length.unwrap_or(Nanos(60_000_000_000));
+    let mut watch = Watch::new(&mut machine, user.progress, user.interrupt, what, length);
+    let mut run = measurement.run(plan, &mut watch)?;
     run.samples.append(&mut machine.samples);
     Ok(run)
 }
@@ -144,70 +149,76 @@ pub fn lost(run: &Run) -> Option<String> {
     })
 }
 
+/// What a run reports to.
 struct Job<'a> {
-    asked: Asked,
-    settings: Settings,
-    here: Here,
-    context: &'a Context,
+    asked: &'a CommandSettings,
+    settings: &'a Settings,
     args: &'a Args,
-    interrupt: &'a Interrupt,
-    progress: &'a Progress,
+    environment: Environment,
+    console: &'a Console,
+}
+
+fn measure(
+    args: &Args,
+    asked: &CommandSettings,
+    settings: &Settings,
+    here: &mut DatabaseTarget,
+    user: User<'_>,
+    session: &mut Session<'_>,
+) -> Result<Ended> {
+    let Args { work, place, output, .. } = args;
+    let job = Job { asked, settings, args, environment: session.environment.clone(), console: user.console };
+    let length = length(asked, work);
+    let plan = settings.plan(&here.database.url, length);
+    let mut told = counter_deltas::told(asked, here, settings.blocks, length.warm_up);
+    let mut measurement = records::begin(&told, here, session, place, output);
+    let files = job.files();
+    job.opening(&told)?;
+    job.external("pre")?;
+    let mut collectors = files
+        .as_ref()
+        .filter(|_| !told.settings.no_os_perf_data)
+        .map(|to| Collectors::start(to, &job.environment));
+    let disks = diskstats(&here.database.roots);
+    let outcome = execute(&plan, "sessions".to_owned(), here, &mut measurement, user);
+    let written = collectors.as_mut().map(Collectors::end).unwrap_or_default();
+    user.progress.clear();
+    let mut run = match outcome {
+        Ok(run) => run,
+        Err(error) => {
+            measurement.abandon();
+            return Err(error);
+        }
+    };
+    if told.settings.words == Words::Pgio {
+        told.diskstats = Some((disks, diskstats(&here.database.roots)));
+    }
+    job.external("post")?;
+    run.name = "sessions".to_owned();
+    run.load = Load { small: settings.sessions(), large: 0 };
+    let lost = lost(&run);
+    let end = job.judge(&mut told, &run, here, user.interrupt.raised(), lost.as_deref());
+    measurement.record.facts = here.found.facts(serde_json::json!({ "slob": &told }))?;
+    measurement.keep(run);
+    let finished = measurement.finish(end);
+    if let Some(directory) = &files {
+        files::write(&told, &finished.record, 0, directory, &written)?;
+    }
+    job.closing(&told, &finished)?;
+    job.external("end")?;
+    if let Some(path) = &output.html {
+        write_page(path, |out| fathom_render::html::write(&finished.record, out))?;
+    }
+    match (finished.record.ending, lost) {
+        (Ending::Interrupted, _) => Ok(Ended::Interrupted),
+        (_, Some(lost)) => {
+            bail!("{lost}\nhint: what was measured until then is kept; see the server's log")
+        }
+        _ => Ok(Ended::Done),
+    }
 }
 
 impl Job<'_> {
-    fn measure(&mut self) -> Result<Ended> {
-        let Args { work, place, output, .. } = self.args;
-        let length = length(&self.asked, work);
-        let plan = self.settings.plan(&self.here.database.url, length);
-        let mut told = counter_deltas::told(&self.asked, &self.here, self.settings.blocks, length.warm_up);
-        let (mut record, mut keeper) = records::begin(&told, &mut self.here, self.context, (place, output))?;
-        let files = self.files();
-        self.opening(&told)?;
-        self.external("pre")?;
-        let mut collectors =
-            files.as_ref().filter(|_| !told.settings.no_os_perf_data).map(|to| Collectors::start(to));
-        let ready = (self.progress, self.interrupt);
-        let disks = diskstats(&self.here.database.roots);
-        let outcome = execute(&plan, "sessions".to_owned(), &mut self.here, ready, &mut ());
-        let written = collectors.as_mut().map(Collectors::end).unwrap_or_default();
-        self.progress.clear();
-        let mut run = match outcome {
-            Ok(run) => run,
-            Err(error) => {
-                keeper.abandon(&record.id);
-                return Err(error);
-            }
-        };
-        if told.settings.words == Words::Pgio {
-            told.diskstats = Some((disks, diskstats(&self.here.database.roots)));
-        }
-        self.external("post")?;
-        run.name = "sessions".to_owned();
-        run.load = Load { small: self.settings.sessions(), large: 0 };
-        let lost = lost(&run);
-        self.judge(&mut record, &mut told, run)?;
-        if let (Some(lost), Ending::Complete) = (&lost, record.ending) {
-            record.ending = Ending::Failed;
-            record.notes.push(Note { text: lost.clone(), hint: Some("see the server's log".to_owned()) });
-        }
-        keeper.finish(&record);
-        if let Some(directory) = &files {
-            files::write(&told, &record, 0, directory, &written)?;
-        }
-        self.closing(&told, &record, &keeper)?;
-        self.external("end")?;
-        if let Some(path) = &output.html {
-            write_page(path, |out| fathom_render::html::write(&record, out))?;
-        }
-        match (record.ending, lost) {
-            (Ending::Interrupted, _) => Ok(Ended::Interrupted),
-            (_, Some(lost)) => {
-                bail!("{lost}\nhint: what was measured until then is kept; see the server's log")
-            }
-            _ => Ok(Ended::Done),
-        }
-    }
-
     /// Where the scripts' files go: where it was said, or here when the scripts' own configuration was read.
     fn files(&self) -> Option<PathBuf> {
         self.args.files.clone().or_else(|| self.asked.files_here().map(Path::to_path_buf))
@@ -219,41 +230,52 @@ impl Job<'_> {
             && (self.asked.conf.is_some() || self.args.words.is_some() || self.args.schemas.is_some())
     }
 
-    fn judge(&self, record: &mut ResultRecord, told: &mut Told, run: Run) -> Result<()> {
-        let counted = counter_deltas::counted(&run, &self.here);
+    /// The figures and the checks of a run; what the reports need goes into the context.
+    fn judge(
+        &self,
+        told: &mut RunContext,
+        run: &Run,
+        here: &DatabaseTarget,
+        interrupted: bool,
+        lost: Option<&str>,
+    ) -> End {
+        let counted = counter_deltas::counted(run, here);
         let judged = verdict::judge(&counted, told);
-        record.summary = described(&run);
-        let operations = record.summary.get(&FigureName::Iops).cloned();
+        let mut summary = figures_of(run, 0);
+        let operations = summary.get(&FigureName::Iops).cloned();
         let seen = (&counted, &judged);
-        record.summary.extend(counter_deltas::figures(&run, 0, &self.here, seen, operations.as_ref()));
+        summary.extend(counter_deltas::figures(run, 0, here, seen, operations.as_ref()));
         let mut checks = vec![judged.check()];
-        checks.extend(verdict::mix(&run, &told.settings));
-        checks.extend(self.here.found.checks());
-        record.verdict = fathom_record::judge(checks);
+        checks.extend(verdict::mix(run, &told.settings));
         told.counted = vec![counted];
-        told.shown = counter_deltas::shown(&run, &self.here);
-        record.facts = self.here.found.facts(serde_json::json!({ "slob": &*told }))?;
-        record.runs.push(run);
-        record.ended = environment::now();
-        record.ending = if self.interrupt.raised() { Ending::Interrupted } else { Ending::Complete };
-        Ok(())
+        told.shown = counter_deltas::shown(run, here);
+        let mut end = End {
+            figures: Figures::Own(summary, Vec::new()),
+            grounds: Grounds::Checks,
+            checks,
+            ..End::of(interrupted, lost.is_some())
+        };
+        if let (Some(lost), Ending::Failed) = (lost, end.ending) {
+            end.notes.push(Note { text: lost.to_owned(), hint: Some("see the server's log".to_owned()) });
+        }
+        end
     }
 
-    fn opening(&self, told: &Told) -> Result<()> {
+    fn opening(&self, told: &RunContext) -> Result<()> {
         if !self.speaks() {
             return Ok(());
         }
-        let (out, said) = (&mut std::io::stdout().lock(), &self.asked.settings);
+        let (out, said) = (&mut self.console.out(), &self.asked.settings);
         if said.words == Words::Pgio {
-            log::pgio_head(told, &environment::date(), out)?;
+            log::pgio_head(told, &self.environment.date(), out)?;
             return Ok(out.flush()?);
         }
-        let mut line = |text: &str| log::line(Kind::Notify, &environment::slob_moment(), text, out);
+        let mut line = |text: &str| log::line(Kind::Notify, &self.environment.slob_moment(), text, out);
         if let Some(conf) = &self.asked.conf {
             line(&format!("Settings of {}:", conf.display()))?;
         }
         log::settings(said, self.settings.blocks, out)?;
-        let mut line = |text: &str| log::line(Kind::Notify, &environment::slob_moment(), text, out);
+        let mut line = |text: &str| log::line(Kind::Notify, &self.environment.slob_moment(), text, out);
         if self.files().is_some() && !said.no_os_perf_data {
             line("Running iostat, vmstat and mpstat on current host--in background.")?;
         }
@@ -262,8 +284,8 @@ impl Job<'_> {
         Ok(out.flush()?)
     }
 
-    fn closing(&self, told: &Told, record: &ResultRecord, keeper: &Keeper) -> Result<()> {
-        let out = &mut std::io::stdout().lock();
+    fn closing(&self, told: &RunContext, finished: &Finished) -> Result<()> {
+        let (out, record) = (&mut self.console.out(), &finished.record);
         if self.args.output.json {
             fathom_render::json::write(record, out)?;
             return Ok(out.flush()?);
@@ -277,7 +299,7 @@ impl Job<'_> {
                 (None, Words::Pgio) => {}
                 _ => {
                     let mut line =
-                        |text: &str| log::line(Kind::Notify, &environment::slob_moment(), text, out);
+                        |text: &str| log::line(Kind::Notify, &self.environment.slob_moment(), text, out);
                     line(&format!("Run time {seconds} seconds."))?;
                     if self.files().is_some() {
                         line("Terminating background data collectors.")?;
@@ -287,7 +309,7 @@ impl Job<'_> {
             }
             writeln!(out)?;
         }
-        fathom_render::sessions::write(record, Some(&keeper.saved()), environment::style(), out)?;
+        fathom_render::sessions::write(record, Some(&finished.saved), self.environment.style(), out)?;
         Ok(out.flush()?)
     }
 

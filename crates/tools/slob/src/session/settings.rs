@@ -3,11 +3,11 @@
 use super::args::{Place, Tables, Work};
 use crate::{Settings, Words, read_conf};
 use anyhow::{Context as _, Result, bail};
-use fathom_session::WrongUsage;
+use fathom_session::{Session, WrongUsage};
 use std::path::{Path, PathBuf};
 
 /// Settings, and where they were found.
-pub struct Asked {
+pub struct CommandSettings {
     /// The file's, with what was typed put over it.
     pub settings: Settings,
     /// The file that was read.
@@ -24,7 +24,7 @@ pub fn wrong(error: impl std::fmt::Display) -> anyhow::Error {
 }
 
 /// Reads the configuration file that was named, or the one that lies here as the scripts expect it.
-pub fn read(place: &Place) -> Result<Asked> {
+pub fn read(place: &Place) -> Result<CommandSettings> {
     let found = match (&place.conf, place.no_conf) {
         (Some(named), _) => Some(named.clone()),
         (None, true) => None,
@@ -32,16 +32,21 @@ pub fn read(place: &Place) -> Result<Asked> {
     };
     let Some(path) = found else {
         let settings = Settings::default();
-        return Ok(Asked { settings, conf: None, schemas_said: false, scale_said: false });
+        return Ok(CommandSettings { settings, conf: None, schemas_said: false, scale_said: false });
     };
     let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
     let name = path.file_name().map_or_else(|| path.to_string_lossy(), |name| name.to_string_lossy());
     let settings = read_conf(&name, &text).map_err(wrong)?;
     let said = |name: &str| text.lines().any(|line| line.trim_start().starts_with(name));
-    Ok(Asked { schemas_said: said("NUM_SCHEMAS="), scale_said: said("SCALE="), settings, conf: Some(path) })
+    Ok(CommandSettings {
+        schemas_said: said("NUM_SCHEMAS="),
+        scale_said: said("SCALE="),
+        settings,
+        conf: Some(path),
+    })
 }
 
-impl Asked {
+impl CommandSettings {
     /// Sets one parameter by a flag: its number means what the flag's help says, whosever file was read.
     fn flag(&mut self, name: &str, value: Option<&str>) -> Result<()> {
         let Some(value) = value else { return Ok(()) };
@@ -64,7 +69,7 @@ impl Asked {
     }
 
     /// Puts what was typed of the load over it.
-    pub fn work(&mut self, work: &Work) -> Result<()> {
+    pub fn work(&mut self, work: &Work, session: &Session<'_>) -> Result<()> {
         // Units said by a flag are blocks, whatever a file's unit means.
         let units = work.work_unit.is_some() || work.update_work_unit.is_some();
         if units && self.settings.words != Words::Own {
@@ -95,8 +100,7 @@ impl Asked {
             self.flag(name, value.as_deref())?;
         }
         self.settings.hotspot.on |= work.do_hotspot;
-        self.settings.no_os_perf_data |=
-            work.no_os_perf_data || fathom_session::environment::no_os_perf_data();
+        self.settings.no_os_perf_data |= work.no_os_perf_data || session.environment.no_os_perf_data();
         if work.rate.is_some_and(|rate| !(rate > 0.0 && rate.is_finite())) {
             bail!(wrong(
                 "--rate must be more than nothing\nhint: so many operations a second, such as --rate 500"

@@ -1,19 +1,19 @@
 //! `fathom slob setup` and `drop`.
 
 use super::args::{Drop, Setup};
-use super::place::{Here, placed_by_setup};
-use super::settings::{self, Asked, wrong};
+use super::place::{DatabaseTarget, placed_by_setup};
+use super::run::User;
+use super::settings::{self, CommandSettings, wrong};
 use super::work;
 use crate::{Words, log};
 use anyhow::{Result, bail};
 use fathom_database::{Brand, Settings, Trouble};
-use fathom_session::environment::Interrupt;
 use fathom_session::watch::Progress;
-use fathom_session::{Context, Ended};
+use fathom_session::{Ended, Session};
 use std::io::Write;
 
 /// Runs `setup`.
-pub fn run(args: &Setup, context: &Context) -> Result<Ended> {
+pub fn run(args: &Setup, session: &mut Session<'_>) -> Result<Ended> {
     let mut asked = settings::read(&args.place)?;
     asked.tables(&args.tables)?;
     asked.schemas(args.schemas.as_deref())?;
@@ -24,21 +24,27 @@ pub fn run(args: &Setup, context: &Context) -> Result<Ended> {
         ));
     }
     asked.settings.check().map_err(wrong)?;
-    let interrupt = Interrupt::watch();
-    let here = Here::open(&args.place, &asked, asked.settings.load_parallel_degree, &interrupt)?;
+    let interrupt = session.environment.interrupt();
+    let here =
+        DatabaseTarget::open(&args.place, &asked, asked.settings.load_parallel_degree, session, &|| {
+            interrupt.raised()
+        })?;
     let mut settings = work::meant(&asked, &args.place, &here, 1)?;
     if let Some(name) = tablespace {
         match here.database.url.brand {
             Brand::Postgres => settings.tablespace = Some(name),
-            _ => eprintln!("note: this database has no tablespaces: {name} is not used"),
+            _ => session
+                .console
+                .complain(format_args!("note: this database has no tablespaces: {name} is not used")),
         }
     }
     if let Some(directory) = &args.place.data_directory {
         let directory = std::fs::canonicalize(directory).unwrap_or_else(|_| directory.clone());
         settings.tablespace = Some(fathom_database::place(&here.database.url, &directory)?);
     }
-    let progress = Progress::new(context.progress);
-    let ended = load(&asked, &settings, &here, (&progress, &interrupt), true);
+    let progress = Progress::new(session.progress, &session.console);
+    let user = User { progress: &progress, interrupt: &interrupt, console: &session.console };
+    let ended = load(&asked, &settings, &here, user, true);
     progress.clear();
     here.close()?;
     ended
@@ -46,15 +52,16 @@ pub fn run(args: &Setup, context: &Context) -> Result<Ended> {
 
 /// Loads the schemas. With `says`, the scripts' lines go to stdout.
 pub fn load(
-    asked: &Asked,
+    asked: &CommandSettings,
     settings: &Settings,
-    here: &Here,
-    (progress, interrupt): (&Progress, &Interrupt),
+    here: &DatabaseTarget,
+    user: User<'_>,
     says: bool,
 ) -> Result<Ended> {
     let clock = fathom_drive::Clock::start();
     let seconds = || clock.now() / 1_000_000_000;
-    let mut out = std::io::stdout().lock();
+    let User { progress, interrupt, console } = user;
+    let mut out = console.out();
     let said = &asked.settings;
     if says && said.words == Words::Pgio {
         writeln!(
@@ -79,7 +86,6 @@ pub fn load(
             if says {
                 // Only a count differs between a fresh load and one that found everything there.
                 let (loaded, reused) = (made.loaded.len(), made.reused.len());
-                let mut out = std::io::stdout().lock();
                 if let Some(proof) = made.proofs.first() {
                     writeln!(
                         out,
@@ -87,7 +93,7 @@ pub fn load(
                         proof.number, proof.rows, proof.blocks, proof.how
                     )?;
                 }
-                // Asked again: now there are tables, which may lie elsewhere than the server's own directory.
+                // CommandSettings again: now there are tables, which may lie elsewhere than the server's own directory.
                 let placed = fathom_database::Database::open(here.database.url.clone())?;
                 let below = placed.disks_below().unwrap_or_default();
                 let disks: Vec<&str> = below.data.iter().map(|(name, _)| name.as_str()).collect();
@@ -102,7 +108,7 @@ pub fn load(
         }
         Err(error) if error.kind == Trouble::Interrupted => {
             progress.clear();
-            eprintln!("{}\nhint: {}", error.what, error.hint);
+            console.complain(&error);
             Ok(Ended::Interrupted)
         }
         Err(error) => Err(error.into()),
@@ -110,7 +116,7 @@ pub fn load(
 }
 
 /// Runs `drop`.
-pub fn drop_all(args: &Drop) -> Result<Ended> {
+pub fn drop_all(args: &Drop, session: &mut Session<'_>) -> Result<Ended> {
     placed_by_setup(&args.place)?;
     let asked = settings::read(&args.place)?;
     if args.place.server.is_some() {
@@ -125,10 +131,10 @@ pub fn drop_all(args: &Drop) -> Result<Ended> {
     {
         bail!("{file} is not there: nothing to drop\nhint: say which database with --db");
     }
-    let interrupt = Interrupt::watch();
-    let here = Here::open(&args.place, &asked, 1, &interrupt)?;
+    let interrupt = session.environment.interrupt();
+    let here = DatabaseTarget::open(&args.place, &asked, 1, session, &|| interrupt.raised())?;
     let dropped = fathom_database::drop_all(&here.database.url)?;
-    let mut out = std::io::stdout().lock();
+    let mut out = session.console.out();
     match dropped.len() {
         0 => writeln!(out, "nothing of fathom's is in {}", here.database.url)?,
         1 => writeln!(out, "dropped slob{} from {}", dropped[0], here.database.url)?,

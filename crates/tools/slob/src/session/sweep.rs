@@ -1,31 +1,33 @@
 //! `fathom slob sweep`: raises the sessions until throughput stops growing, and puts the best beside what the disk can do.
 
 use super::args::{Place, Sweep};
-use super::place::{Here, placed_by_setup};
-use super::settings::{self, Asked, wrong};
+use super::place::{DatabaseTarget, placed_by_setup};
+use super::run::User;
+use super::settings::{self, CommandSettings, wrong};
 use super::{counter_deltas, record as records, setup, work};
-use crate::{Told, verdict};
+use crate::{RunContext, verdict};
 use anyhow::{Result, bail};
-use fathom_calibrate::described::described;
 use fathom_calibrate::search::{Ask, Ended as SearchEnded, Found, LoadSearch, Seen};
 use fathom_calibrate::sessions;
 use fathom_database::{Length, Settings};
 use fathom_record::*;
-use fathom_session::environment::{self, Interrupt};
-use fathom_session::record_writer::{Keeper, alive, write_page};
+use fathom_render::terminal::Style;
+use fathom_session::measurement::figures_of;
+use fathom_session::record_writer::{alive, write_page};
 use fathom_session::watch::Progress;
-use fathom_session::{Context, Ended};
+use fathom_session::{Console, End, Ended, Figures, Finished, Grounds, Measurement, Session};
 use fathom_spec::Nanos;
 use fathom_store::{Filter, Store};
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::Path;
 
 /// Runs the command.
-pub fn run(args: &Sweep, context: &Context) -> Result<Ended> {
+pub fn run(args: &Sweep, session: &mut Session<'_>) -> Result<Ended> {
     placed_by_setup(&args.place)?;
     let mut asked = settings::read(&args.place)?;
     asked.tables(&args.tables)?;
-    asked.work(&args.work)?;
+    asked.work(&args.work, session)?;
     asked.schemas(args.schemas.as_deref())?;
     if args.work.rate.is_some() || args.work.work_loop.is_some() {
         bail!(wrong(
@@ -33,9 +35,13 @@ pub fn run(args: &Sweep, context: &Context) -> Result<Ended> {
         ));
     }
     asked.settings.check().map_err(wrong)?;
-    let (interrupt, progress) = (Interrupt::watch(), Progress::new(context.progress));
-    let mut here = Here::open(&args.place, &asked, args.most, &interrupt)?;
-    let outcome = begin(&mut asked, args, &mut here, context, (&progress, &interrupt));
+    let interrupt = session.environment.interrupt();
+    let progress = Progress::new(session.progress, &session.console);
+    let user = User { progress: &progress, interrupt: &interrupt, console: &session.console };
+    let mut here = DatabaseTarget::open(&args.place, &asked, args.most, session, &|| interrupt.raised())?;
+    let mut database = here.database.clone();
+    let mut own = session.on(&mut database);
+    let outcome = measure(&mut asked, args, &mut here, user, &mut own);
     progress.clear();
     let outcome = outcome.map_err(|error| here.explained(error));
     let closed = here.close();
@@ -44,47 +50,54 @@ pub fn run(args: &Sweep, context: &Context) -> Result<Ended> {
     Ok(ended)
 }
 
-fn begin(
-    asked: &mut Asked,
+fn measure(
+    asked: &mut CommandSettings,
     args: &Sweep,
-    here: &mut Here,
-    context: &Context,
-    (progress, interrupt): (&Progress, &Interrupt),
+    here: &mut DatabaseTarget,
+    user: User<'_>,
+    session: &mut Session<'_>,
 ) -> Result<Ended> {
     if !here.is_own() {
         let schemas = fathom_database::schemas(&here.database.url)?;
         work::take_over(asked, &schemas, here.block())?;
     }
     let settings = work::meant(asked, &args.place, here, args.work.seed)?;
-    if here.is_own()
-        && setup::load(asked, &settings, here, (progress, interrupt), false)? == Ended::Interrupted
-    {
+    if here.is_own() && setup::load(asked, &settings, here, user, false)? == Ended::Interrupted {
         return Ok(Ended::Interrupted);
     }
     let told = counter_deltas::told(asked, here, settings.blocks, warm_up(args));
-    let (record, mut keeper) = records::begin(&told, here, context, (&args.place, &args.output))?;
-    let mut points = Points { args, settings, told, record, here, progress, interrupt, seen: Vec::new() };
+    let calibration = disk_curve(session, &told.disks);
+    let (environment, console) = (session.environment.clone(), session.console.clone());
+    let measurement = records::begin(&told, here, session, &args.place, &args.output);
+    let mut points =
+        Points { args, settings, told, measurement, here, user, seen: Vec::new(), figures: None };
     let outcome = points.measure();
-    progress.clear();
-    let Points { record: mut kept, told, here, .. } = points;
-    if kept.runs.is_empty() {
-        keeper.abandon(&kept.id);
+    user.progress.clear();
+    let Points { mut measurement, told, here, figures, .. } = points;
+    if measurement.record.runs.is_empty() {
+        measurement.abandon();
         return outcome.map(|_| Ended::Interrupted);
     }
-    kept.ended = environment::now();
-    kept.ending = match (&outcome, interrupt.raised()) {
-        (Err(_), _) => Ending::Failed,
-        (_, true) => Ending::Interrupted,
-        _ => Ending::Complete,
+    let interrupted = user.interrupt.raised();
+    let mut end = End {
+        figures: Figures::Own(Default::default(), Vec::new()),
+        grounds: Grounds::Checks,
+        ..End::of(interrupted && outcome.is_ok(), outcome.is_err())
     };
-    if kept.ending == Ending::Complete {
-        beside_the_disk(&mut kept, &told, context, &args.place);
+    if let Some((summary, curve, checks)) = figures {
+        (end.figures, end.checks) = (Figures::Own(summary, vec![curve]), checks);
     }
-    kept.facts = here.found.facts(serde_json::json!({ "slob": &told }))?;
-    keeper.finish(&kept);
-    show(args, &kept, &keeper)?;
+    let complete = end.ending == Ending::Complete;
+    measurement.judge(end);
+    if complete {
+        beside_the_disk(&mut measurement.record, &told, calibration, &args.place);
+    }
+    measurement.record.facts = here.found.facts(serde_json::json!({ "slob": &told }))?;
+    let finished = measurement.close();
+    show(args, &finished, environment.style(), &console)?;
     outcome?;
-    Ok(if kept.ending == Ending::Interrupted { Ended::Interrupted } else { Ended::Done })
+    let ended = finished.record.ending;
+    Ok(if ended == Ending::Interrupted { Ended::Interrupted } else { Ended::Done })
 }
 
 /// The part of each point that is left out.
@@ -95,12 +108,13 @@ fn warm_up(args: &Sweep) -> Nanos {
 struct Points<'a> {
     args: &'a Sweep,
     settings: Settings,
-    told: Told,
-    record: ResultRecord,
-    here: &'a mut Here,
-    progress: &'a Progress,
-    interrupt: &'a Interrupt,
+    told: RunContext,
+    measurement: Measurement<'a>,
+    here: &'a DatabaseTarget,
+    user: User<'a>,
     seen: Vec<Seen>,
+    /// What came of all points: figures, the curve, the checks.
+    figures: Option<(BTreeMap<FigureName, Figure>, Curve, Vec<Check>)>,
 }
 
 impl Points<'_> {
@@ -118,12 +132,12 @@ impl Points<'_> {
         };
         while let Ask::Measure { load, at_most, .. } = search.next(&self.seen) {
             self.point(load, at_most, Purpose::Exploring)?;
-            if self.interrupt.raised() {
+            if self.user.interrupt.raised() {
                 break;
             }
         }
         let found = search.found(&self.seen);
-        if let Some(found) = found.filter(|_| !self.interrupt.raised()) {
+        if let Some(found) = found.filter(|_| !self.user.interrupt.raised()) {
             self.point(found.load, Nanos(self.args.point.0 * 2), Purpose::Headline)?;
         }
         self.conclude(found, most);
@@ -139,37 +153,35 @@ impl Points<'_> {
             rate: None,
         };
         let mut plan = self.settings.plan(&self.here.database.url, length);
-        plan.seed = plan.seed.wrapping_add(self.record.runs.len() as u64);
+        plan.seed = plan.seed.wrapping_add(self.measurement.record.runs.len() as u64);
         plan.streams.iter_mut().for_each(|stream| stream.workers = load);
         let what = format!("{load} session{}", if load == 1 { "" } else { "s" });
-        let mut run =
-            super::run::execute(&plan, what.clone(), self.here, (self.progress, self.interrupt), &mut ())?;
+        let mut run = super::run::execute(&plan, what.clone(), self.here, &mut self.measurement, self.user)?;
         (run.name, run.purpose, run.load) = (what, purpose, Load { small: load, large: 0 });
-        run.began_ns = self.record.runs.last().map_or(0, |last| last.began_ns + last.length_ns);
+        run.began_ns = self.measurement.record.runs.last().map_or(0, |last| last.began_ns + last.length_ns);
         if let Some(lost) = super::run::lost(&run) {
             bail!("{lost}\nhint: the points before are kept; see the server's log");
         }
-        if self.interrupt.raised() {
+        if self.user.interrupt.raised() {
             return Ok(());
         }
         self.told.counted.push(counter_deltas::counted(&run, self.here));
         self.seen.extend(sessions::seen(&run));
-        self.record.runs.push(run);
+        self.measurement.keep(run);
         Ok(())
     }
 
     fn conclude(&mut self, found: Option<Found>, most: u32) {
-        let record = &mut self.record;
-        record.curves = vec![sessions::curve(&record.runs, found.map(|found| found.load))];
-        let (Some(run), Some(counted)) = (record.runs.last(), self.told.counted.last()) else { return };
-        let index = record.runs.len() - 1;
+        let runs = &self.measurement.record.runs;
+        let curve = sessions::curve(runs, found.map(|found| found.load));
+        let (Some(run), Some(counted)) = (runs.last(), self.told.counted.last()) else { return };
+        let index = runs.len() - 1;
         let judged = verdict::judge(counted, &self.told);
-        record.summary = described(run);
-        record.summary.values_mut().for_each(|figure| figure.run = Some(index));
-        let operations = record.summary.get(&FigureName::Iops).cloned();
+        let mut summary = figures_of(run, index);
+        let operations = summary.get(&FigureName::Iops).cloned();
         let seen = (counted, &judged);
-        record.summary.extend(counter_deltas::figures(run, index, self.here, seen, operations.as_ref()));
-        if let (Some(figure), Some(found)) = (record.summary.get_mut(&FigureName::Iops), found) {
+        summary.extend(counter_deltas::figures(run, index, self.here, seen, operations.as_ref()));
+        if let (Some(figure), Some(found)) = (summary.get_mut(&FigureName::Iops), found) {
             figure.note = Some(match found.ended {
                 SearchEnded::Most => format!("still growing at {most}, the most that were tried"),
                 SearchEnded::OutOfPoints => "the points that were allowed are used up".to_owned(),
@@ -178,14 +190,13 @@ impl Points<'_> {
         }
         let mut checks = vec![judged.check()];
         checks.extend(verdict::mix(run, &self.told.settings));
-        checks.extend(self.here.found.checks());
-        record.verdict = fathom_record::judge(checks);
+        self.figures = Some((summary, curve, checks));
     }
 }
 
 /// The newest calibration of one of these disks.
-fn calibration(context: &Context, disks: &[String]) -> Option<(i64, ResultRecord)> {
-    let path = context.store.as_ref().filter(|path| path.exists())?;
+fn calibration(session: &Session<'_>, disks: &[String]) -> Option<(i64, ResultRecord)> {
+    let path = session.store.as_ref().filter(|path| path.exists())?;
     let store = Store::open_read_only(path).ok()?;
     let filter = Filter { tool: Some("calibrate".to_owned()), label: None, state: None, limit: Some(50) };
     let listed = store.list(&filter, &alive).ok()?;
@@ -200,16 +211,21 @@ fn calibration(context: &Context, disks: &[String]) -> Option<(i64, ResultRecord
 }
 
 /// The same for a command that looks for it.
-pub fn disk_curve(context: &Context, disks: &[String]) -> Option<(i64, Curve)> {
-    let (number, record) = calibration(context, disks)?;
+pub fn disk_curve(session: &Session<'_>, disks: &[String]) -> Option<(i64, Curve)> {
+    let (number, record) = calibration(session, disks)?;
     let wanted = |curve: &&Curve| matches!(curve.name, CurveName::SmallReads) && !curve.points.is_empty();
     let curve = record.curves.iter().find(wanted)?.clone();
     Some((number, curve))
 }
 
 /// Puts the best beside what `fathom calibrate` found on the same disk.
-fn beside_the_disk(record: &mut ResultRecord, told: &Told, context: &Context, place: &Place) {
-    let Some((number, curve)) = disk_curve(context, &told.disks) else {
+fn beside_the_disk(
+    record: &mut ResultRecord,
+    told: &RunContext,
+    calibration: Option<(i64, Curve)>,
+    place: &Place,
+) {
+    let Some((number, curve)) = calibration else {
         let at = place.server.as_deref().unwrap_or(Path::new("DIR")).display();
         record.notes.push(Note {
             text: "there is no calibration of this disk to put beside it".to_owned(),
@@ -238,11 +254,11 @@ fn beside_the_disk(record: &mut ResultRecord, told: &Told, context: &Context, pl
     record.notes.push(Note { text: says, hint: None });
 }
 
-fn show(args: &Sweep, record: &ResultRecord, keeper: &Keeper) -> Result<()> {
-    let out = &mut std::io::stdout().lock();
+fn show(args: &Sweep, finished: &Finished, style: Style, console: &Console) -> Result<()> {
+    let (out, record) = (&mut console.out(), &finished.record);
     match args.output.json {
         true => fathom_render::json::write(record, out)?,
-        false => fathom_render::sessions::write(record, Some(&keeper.saved()), environment::style(), out)?,
+        false => fathom_render::sessions::write(record, Some(&finished.saved), style, out)?,
     }
     out.flush()?;
     if let Some(path) = &args.output.html {

@@ -1,15 +1,15 @@
 //! What settings mean for a database: sessions and tables, in its blocks.
 
 use super::args::Place;
-use super::place::Here;
-use super::settings::{Asked, wrong};
+use super::place::DatabaseTarget;
+use super::settings::{CommandSettings, wrong};
 use crate::{Amount, RedoStress};
 use anyhow::{Result, bail};
 use fathom_database::{Brand, Schema, Settings, State};
 use fathom_spec::{Bytes, Hotspot, RandomThink, Redo};
 
 /// Tables and sessions in the database's own terms.
-pub fn meant(asked: &Asked, place: &Place, here: &Here, seed: u64) -> Result<Settings> {
+pub fn meant(asked: &CommandSettings, place: &Place, here: &DatabaseTarget, seed: u64) -> Result<Settings> {
     let said = &asked.settings;
     let block = here.block();
     let blocks = said.fit(block).map_err(wrong)?;
@@ -51,7 +51,7 @@ pub fn meant(asked: &Asked, place: &Place, here: &Here, seed: u64) -> Result<Set
 }
 
 /// Takes over what setup made: as many schemas as there are, unless a number was said, and their SCALE.
-pub fn take_over(asked: &mut Asked, schemas: &[Schema], block: Bytes) -> Result<()> {
+pub fn take_over(asked: &mut CommandSettings, schemas: &[Schema], block: Bytes) -> Result<()> {
     let ready: Vec<&Schema> = schemas.iter().filter(|schema| schema.state == State::Ready).collect();
     let Some(first) = ready.first() else {
         let foreign = schemas.iter().find(|schema| schema.state == State::Foreign);

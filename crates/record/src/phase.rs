@@ -1,11 +1,12 @@
-//! The phases of a calibration: their names, what their loads count, and their shares of the time.
+//! The phases of a calibration: their names, and what their loads count.
 
-use fathom_record::{CurveName, Load};
+use crate::{CurveName, Load};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// One kind of work that a calibration does. Its title begins the name of each of its runs, so that stored runs can
-/// be judged again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+/// One kind of work that a calibration does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Phase {
     /// Small reads at random places over the whole working set.
     SmallReads,
@@ -59,7 +60,7 @@ impl Phase {
         Phase::Sustained,
     ];
 
-    /// Its name for people, which begins the names of its runs. None begins another.
+    /// Its name for people, which begins the names of its runs.
     pub fn title(self) -> &'static str {
         match self {
             Phase::SmallReads => "small reads",
@@ -96,8 +97,8 @@ impl Phase {
         format!("{}, {load} {}", self.title(), self.unit())
     }
 
-    /// The phase whose run has this name.
-    pub fn of_run(name: &str) -> Option<Phase> {
+    /// The phase whose run has this name: for records of before runs told their phase.
+    pub fn of_run_name(name: &str) -> Option<Phase> {
         let title = name.rsplit_once(", ").map_or(name, |(title, _)| title);
         Phase::ALL.into_iter().find(|phase| phase.title() == title)
     }
@@ -162,48 +163,15 @@ impl Phase {
     }
 }
 
-/// How precise the headline points shall be.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Precision {
-    /// +-10 %.
-    #[default]
-    Fast,
-    /// +-5 %.
-    Normal,
-    /// +-2 %.
-    Strict,
-}
-
-impl Precision {
-    /// The relative half width of a 95 % interval at which a headline point may stop.
-    pub fn half_width(self) -> f64 {
-        match self {
-            Precision::Fast => 0.10,
-            Precision::Normal => 0.05,
-            Precision::Strict => 0.02,
-        }
-    }
-
-    /// By what the budget is multiplied. A half width shrinks with the root of the time, so five times as exact would
-    /// take 25 times as long; the factor is a compromise, and the rule says which points did not get there.
-    pub fn stretch(self) -> f64 {
-        match self {
-            Precision::Fast => 1.0,
-            Precision::Normal => 1.5,
-            Precision::Strict => 4.0,
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn a_stored_run_is_known_by_its_name() {
+    fn an_old_run_is_known_by_its_name() {
         for phase in Phase::ALL {
-            assert_eq!(Phase::of_run(&phase.run_name(16)), Some(phase));
+            assert_eq!(Phase::of_run_name(&phase.run_name(16)), Some(phase));
         }
-        assert_eq!(Phase::of_run("layout"), None);
+        assert_eq!(Phase::of_run_name("layout"), None);
     }
 }

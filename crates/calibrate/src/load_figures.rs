@@ -1,4 +1,4 @@
-//! What one load that the user described has shown: throughput, and the latency of each verb. No search, no phase.
+//! The figures of one load that the user described: throughput, and the latency of each verb. No search, no phase.
 
 use crate::observe::{CONFIDENCE, Observed, QUANTILES};
 use fathom_record::{Figure, FigureName, Latency, LatencyFigures, Percentile, Run, Unit};
@@ -7,7 +7,7 @@ use fathom_stats::percentile_supported;
 use std::collections::BTreeMap;
 
 /// The figures of one load, the first run of its record. Everything that was counted is in them.
-pub fn described(run: &Run) -> BTreeMap<FigureName, Figure> {
+pub fn load_figures(run: &Run) -> BTreeMap<FigureName, Figure> {
     let mut figures = BTreeMap::new();
     let Some(observed) = Observed::of(run, false) else { return without_slots(run) };
     let half_width = observed.rate_half_width();

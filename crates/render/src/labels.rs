@@ -5,30 +5,7 @@ use fathom_record::{
     Bound, BoundBy, CheckOutcome, CurveName, Figure, FigureName, LatencyFigures, Load, Percentile,
     ResultRecord, Run, Unit,
 };
-use fathom_spec::{LatencyLimit, Mix, Sizes, Work};
-
-/// The latency limit that was asked for. It stands in the facts as `request.max_latency`, else on the command
-/// line; a calibration that says nothing has the command's default, 20 ms in the mean.
-pub fn limit(record: &ResultRecord) -> Option<LatencyLimit> {
-    let from_facts = record.facts.pointer("/request/max_latency").and_then(|v| v.as_str());
-    let from_command = || {
-        let mut words = record.command.iter();
-        while let Some(word) = words.next() {
-            if word == "--max-latency" {
-                return words.next().map(String::as_str);
-            }
-            if let Some(value) = word.strip_prefix("--max-latency=") {
-                return Some(value);
-            }
-        }
-        None
-    };
-    match from_facts.or_else(from_command) {
-        Some(text) => text.parse().ok(),
-        None if record.tool == "calibrate" => "20ms".parse().ok(),
-        None => None,
-    }
-}
+use fathom_spec::{Mix, Sizes, Work};
 
 /// A figure of the record.
 pub fn figure(record: &ResultRecord, name: FigureName) -> Option<&Figure> {
@@ -197,9 +174,12 @@ pub fn percentile(latency: &LatencyFigures, quantile: f64) -> Option<&Percentile
 /// The percentiles that are shown, with their names.
 pub const PERCENTILES: [(f64, &str); 4] = [(0.5, "p50"), (0.9, "p90"), (0.99, "p99"), (0.999, "p99.9")];
 
-/// The part of a run's name before its load: `small reads` of `small reads, 16 outstanding`.
+/// The phase of a run; where it has none, the part of its name before its load, under which neighbours stand together.
 pub fn phase(run: &Run) -> &str {
-    run.name.split(',').next().unwrap_or(&run.name).trim()
+    match run.phase {
+        Some(phase) => phase.title(),
+        None => run.name.split(',').next().unwrap_or(&run.name).trim(),
+    }
 }
 
 /// A moment in RFC 3339 as people read it: `2026-11-21 04:37:12 UTC`. Another form is left as it is.
@@ -224,17 +204,5 @@ mod tests {
         assert_eq!(moment("2026-11-21T04:37:12.345Z"), "2026-11-21 04:37:12 UTC");
         assert_eq!(moment("2026-11-21T04:37:12+02:00"), "2026-11-21 04:37:12 +02:00");
         assert_eq!(moment("yesterday"), "yesterday");
-    }
-
-    #[test]
-    fn the_limit_is_read_from_the_command_line_and_has_a_default() {
-        let mut record = crate::fixture::sample_record();
-        assert_eq!(limit(&record).unwrap().to_string(), "mean <= 5 ms");
-        record.command = vec!["fathom".into(), "calibrate".into(), "--max-latency=p99=2ms".into()];
-        assert_eq!(limit(&record).unwrap().to_string(), "p99 <= 2 ms");
-        record.command.clear();
-        assert_eq!(limit(&record).unwrap().to_string(), "mean <= 20 ms");
-        record.tool = "run".into();
-        assert_eq!(limit(&record), None);
     }
 }

@@ -18,44 +18,12 @@ use crate::mounts::read_mounts;
 use crate::open_files::{OpenFiles, Opener};
 use crate::roots::{DeviceNumber, Roots, Unchecked, Unknown, read_text};
 use crate::signature::scan;
-
-/// The twelve kinds of use, and bytes that no known mark explains.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum HoldingKind {
-    /// A mounted file system
-    Mounted,
-    /// Active swap
-    Swap,
-    /// A partition table or partitions
-    PartitionTable,
-    /// Another process or the kernel has it open
-    HeldOpen,
-    /// A loop device shows it
-    LoopBacked,
-    /// md, device mapper, bcache or drbd stand on it
-    Holder,
-    /// The signature of a file system
-    FileSystem,
-    /// An LVM physical volume
-    LvmPhysicalVolume,
-    /// A member of a software RAID
-    MdMember,
-    /// An Oracle ASM disk
-    OracleAsm,
-    /// One of several paths to a LUN
-    MultipathMember,
-    /// A database's or an encryption's content
-    Content,
-    /// A byte that is not zero
-    NonZero,
-}
+use crate::use_kind::UseKind;
 
 /// One reason not to write.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Holding {
-    /// What kind of use
-    pub kind: HoldingKind,
+pub struct DeviceUse {
+    pub kind: UseKind,
     /// What exactly: `/dev/sda1 is mounted at /home`
     pub detail: String,
     /// What to do instead
@@ -64,16 +32,16 @@ pub struct Holding {
 
 /// All that was found on a target.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Holdings {
+pub struct DeviceUses {
     /// Reasons not to write; none means that the target holds nothing
-    pub holds: Vec<Holding>,
+    pub holds: Vec<DeviceUse>,
     /// What could not be checked
     pub unchecked: Vec<Unknown>,
 }
 
-impl Holdings {
+impl DeviceUses {
     /// Whether a kind was found.
-    pub fn has(&self, kind: HoldingKind) -> bool {
+    pub fn has(&self, kind: UseKind) -> bool {
         self.holds.iter().any(|holding| holding.kind == kind)
     }
 
@@ -84,7 +52,7 @@ impl Holdings {
 }
 
 /// Looks at a block device or regular file from all sides. The caller must not have it open exclusively itself.
-pub fn inspect(roots: &Roots, path: &Path) -> io::Result<Holdings> {
+pub fn inspect(roots: &Roots, path: &Path) -> io::Result<DeviceUses> {
     inspect_among(roots, path, &OpenFiles::read(roots), Closeness::Whole)
 }
 
@@ -103,10 +71,10 @@ pub fn inspect_among(
     path: &Path,
     open: &OpenFiles,
     closeness: Closeness,
-) -> io::Result<Holdings> {
+) -> io::Result<DeviceUses> {
     let path = fs::canonicalize(path)?;
     let about = fs::metadata(&path)?;
-    let mut look = Look::new(roots);
+    let mut look = Inspection::new(roots);
     let kind = about.file_type();
     if kind.is_block_device() {
         let number = DeviceNumber::from_raw(about.rdev());
@@ -128,34 +96,34 @@ pub fn inspect_among(
 }
 
 /// What sysfs, mounts and swaps tell of a device, without opening it.
-pub fn inspect_device(roots: &Roots, number: DeviceNumber) -> Holdings {
-    let mut look = Look::new(roots);
+pub fn inspect_device(roots: &Roots, number: DeviceNumber) -> DeviceUses {
+    let mut look = Inspection::new(roots);
     look.device(number);
     look.finish()
 }
 
-struct Look<'a> {
+struct Inspection<'a> {
     roots: &'a Roots,
-    holds: Vec<Holding>,
+    holds: Vec<DeviceUse>,
     unchecked: Unchecked,
     /// Devices and files (by file system and inode) that show some of the target's bytes.
     family: Vec<BlockDevice>,
     files: Vec<(u64, u64)>,
 }
 
-impl<'a> Look<'a> {
+impl<'a> Inspection<'a> {
     fn new(roots: &'a Roots) -> Self {
         let (holds, family, files) = (Vec::new(), Vec::new(), Vec::new());
-        Look { roots, holds, unchecked: Unchecked::default(), family, files }
+        Inspection { roots, holds, unchecked: Unchecked::default(), family, files }
     }
 
-    fn finish(mut self) -> Holdings {
+    fn finish(mut self) -> DeviceUses {
         self.holds.sort_by_key(|holding| holding.kind);
-        Holdings { holds: self.holds, unchecked: self.unchecked.0 }
+        DeviceUses { holds: self.holds, unchecked: self.unchecked.0 }
     }
 
-    fn hold(&mut self, kind: HoldingKind, detail: String, hint: &str) {
-        let holding = Holding { kind, detail, hint: hint.into() };
+    fn hold(&mut self, kind: UseKind, detail: String, hint: &str) {
+        let holding = DeviceUse { kind, detail, hint: hint.into() };
         if !self.holds.contains(&holding) {
             self.holds.push(holding);
         }
@@ -170,11 +138,7 @@ impl<'a> Look<'a> {
         if !parts.is_empty() {
             let names: Vec<&str> = parts.iter().map(|part| part.name.as_str()).collect();
             let detail = format!("{} has partitions: {}", device.name, names.join(", "));
-            self.hold(
-                HoldingKind::PartitionTable,
-                detail,
-                "name an unused partition, or remove them (wipefs)",
-            );
+            self.hold(UseKind::PartitionTable, detail, "name an unused partition, or remove them (wipefs)");
         }
         self.gather(&device);
         self.mounted();
@@ -193,11 +157,7 @@ impl<'a> Look<'a> {
         for other in device.other_paths(self.roots) {
             if other.slaves().is_empty() {
                 let detail = format!("{} and {} are paths to one LUN", device.name, other.name);
-                self.hold(
-                    HoldingKind::MultipathMember,
-                    detail,
-                    "use the multipath device instead of one path",
-                );
+                self.hold(UseKind::MultipathMember, detail, "use the multipath device instead of one path");
             }
             same.push(other);
         }
@@ -226,7 +186,7 @@ impl<'a> Look<'a> {
 
     fn shown(&mut self, name: &str, looped: &BlockDevice) {
         let detail = format!("{name} is shown by {}", looped.name);
-        self.hold(HoldingKind::LoopBacked, detail, &format!("losetup -d {}", looped.node().display()));
+        self.hold(UseKind::LoopBacked, detail, &format!("losetup -d {}", looped.node().display()));
     }
 
     /// A loop device on a device is that device; one on a file is that file, and every other loop device on it.
@@ -247,7 +207,7 @@ impl<'a> Look<'a> {
         for other in self.loops_on(|other| is_same_file(other, &about)) {
             if other.number != looped.number {
                 let detail = format!("{} and {} show one file", looped.name, other.name);
-                self.hold(HoldingKind::LoopBacked, detail, &format!("losetup -d {}", other.node().display()));
+                self.hold(UseKind::LoopBacked, detail, &format!("losetup -d {}", other.node().display()));
                 other.partitions().into_iter().for_each(|part| self.add_to_family(part));
                 self.add_to_family(other);
             }
@@ -259,11 +219,7 @@ impl<'a> Look<'a> {
         let what = match holder.make() {
             Make::Mapper { name, uuid } if uuid.starts_with("mpath-") => {
                 let detail = format!("{} is a path of multipath {name}", below.name);
-                self.hold(
-                    HoldingKind::MultipathMember,
-                    detail,
-                    "use the multipath device instead of one path",
-                );
+                self.hold(UseKind::MultipathMember, detail, "use the multipath device instead of one path");
                 format!("multipath {name}")
             }
             Make::Mapper { name, .. } => format!("device mapper {name}"),
@@ -271,7 +227,7 @@ impl<'a> Look<'a> {
             _ => "another driver".into(),
         };
         let detail = format!("{} is held by {} ({what})", below.name, holder.name);
-        self.hold(HoldingKind::Holder, detail, "measure that device or a file on it instead");
+        self.hold(UseKind::Holder, detail, "measure that device or a file on it instead");
     }
 
     fn loops_on(&self, is_it: impl Fn(&Path) -> bool) -> Vec<BlockDevice> {
@@ -299,7 +255,7 @@ impl<'a> Look<'a> {
                 |device: &BlockDevice| format!("{} is mounted at {place} ({})", device.name, mount.kind);
             let used = self.family.iter().filter(|device| members.contains(&device.number));
             let details: Vec<String> = used.map(named).collect();
-            details.into_iter().for_each(|detail| self.hold(HoldingKind::Mounted, detail, &hint));
+            details.into_iter().for_each(|detail| self.hold(UseKind::Mounted, detail, &hint));
         }
     }
 
@@ -317,7 +273,7 @@ impl<'a> Look<'a> {
             let swap = BlockDevice::by_node(self.roots, &file).filter(|_| file.starts_with("/dev"));
             let used = swap.and_then(|swap| self.family.iter().find(|device| device.number == swap.number));
             if let Some(detail) = used.map(|device| format!("{} is active swap", device.name)) {
-                self.hold(HoldingKind::Swap, detail, &format!("swapoff {}", file.display()));
+                self.hold(UseKind::Swap, detail, &format!("swapoff {}", file.display()));
             }
         }
     }
@@ -341,11 +297,11 @@ impl<'a> Look<'a> {
         self.files.push((about.dev(), about.ino()));
         for swap in self.swap_files().iter().filter(|swap| is_same_file(swap, about)) {
             let detail = format!("{} is active swap", swap.display());
-            self.hold(HoldingKind::Swap, detail, &format!("swapoff {}", swap.display()));
+            self.hold(UseKind::Swap, detail, &format!("swapoff {}", swap.display()));
         }
         if let Some(database) = path.parent().and_then(database_directory) {
             self.hold(
-                HoldingKind::Content,
+                UseKind::Content,
                 format!("{} is in {database}", path.display()),
                 "choose another directory",
             );
@@ -359,7 +315,7 @@ impl<'a> Look<'a> {
             Ok(_) => {}
             Err(error) if error.raw_os_error() == Some(libc::EBUSY) => {
                 let detail = format!("{} is held exclusively by the kernel or a process", path.display());
-                self.hold(HoldingKind::HeldOpen, detail, "lsblk and fuser tell by whom");
+                self.hold(UseKind::HeldOpen, detail, "lsblk and fuser tell by whom");
             }
             Err(error) => {
                 let what = format!("whether {} is held open", path.display());
@@ -377,7 +333,7 @@ impl<'a> Look<'a> {
         openers.dedup_by(|one, other| one.pid == other.pid);
         for Opener { pid, name, file } in openers {
             let detail = format!("process {pid} ({name}) has {} open", file.display());
-            self.hold(HoldingKind::HeldOpen, detail, &format!("end process {pid} first"));
+            self.hold(UseKind::HeldOpen, detail, &format!("end process {pid} first"));
         }
         if open.hidden > 0 {
             let why = format!("{} processes of other users cannot be looked at; root may", open.hidden);
@@ -404,7 +360,7 @@ impl<'a> Look<'a> {
                 self.hold(mark.kind, format!("{} at byte {} of {name}", mark.name, mark.offset), hint);
             }
             if let Some(offset) = first {
-                self.hold(HoldingKind::NonZero, format!("byte {offset} of {name} is not zero"), hint);
+                self.hold(UseKind::NonZero, format!("byte {offset} of {name} is not zero"), hint);
             }
         }
         for (kind, name) in ask_blkid(path) {
@@ -475,32 +431,32 @@ fn read_direct(file: &File, offset: u64, length: usize) -> Option<Vec<u8>> {
 }
 
 /// libblkid knows more marks than our table; asked by its program where there is one.
-fn ask_blkid(path: &Path) -> Vec<(HoldingKind, String)> {
+fn ask_blkid(path: &Path) -> Vec<(UseKind, String)> {
     let programs = ["/usr/sbin/blkid", "/sbin/blkid", "blkid"];
     let ask = |program: &&str| Command::new(program).args(["-p", "-o", "export"]).arg(path).output().ok();
     let Some(answer) = programs.iter().find_map(ask) else { return Vec::new() };
     if answer.status.code() == Some(8) {
-        return vec![(HoldingKind::Content, "several signatures".into())];
+        return vec![(UseKind::Content, "several signatures".into())];
     }
     parse_blkid(&String::from_utf8_lossy(&answer.stdout))
 }
 
 /// `TYPE=ext4`, `USAGE=filesystem`, `PTTYPE=gpt`
-fn parse_blkid(text: &str) -> Vec<(HoldingKind, String)> {
+fn parse_blkid(text: &str) -> Vec<(UseKind, String)> {
     let value = |name: &str| text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix('='));
     let mut found = Vec::new();
     if let Some(table) = value("PTTYPE") {
-        found.push((HoldingKind::PartitionTable, format!("partition table {table}")));
+        found.push((UseKind::PartitionTable, format!("partition table {table}")));
     }
     if let Some(kind) = value("TYPE") {
         let holding = match (kind, value("USAGE").unwrap_or("")) {
-            ("LVM2_member" | "LVM1_member", _) => HoldingKind::LvmPhysicalVolume,
-            ("oracleasm", _) => HoldingKind::OracleAsm,
-            ("mpath_member", _) => HoldingKind::MultipathMember,
-            ("drbd" | "bcache" | "ceph_bluestore" | "zfs_member" | "stratis", _) => HoldingKind::Content,
-            (_, "raid") => HoldingKind::MdMember,
-            (_, "filesystem") => HoldingKind::FileSystem,
-            _ => HoldingKind::Content,
+            ("LVM2_member" | "LVM1_member", _) => UseKind::LvmPhysicalVolume,
+            ("oracleasm", _) => UseKind::OracleAsm,
+            ("mpath_member", _) => UseKind::MultipathMember,
+            ("drbd" | "bcache" | "ceph_bluestore" | "zfs_member" | "stratis", _) => UseKind::Content,
+            (_, "raid") => UseKind::MdMember,
+            (_, "filesystem") => UseKind::FileSystem,
+            _ => UseKind::Content,
         };
         found.push((holding, kind.to_string()));
     }
@@ -528,10 +484,10 @@ mod tests {
             .file("proc/self/mountinfo", "1 1 253:0 / /home rw - ext4 /dev/mapper/vg-data rw\n");
         let held = |minor| inspect_device(&tree.roots(), DeviceNumber { major: 8, minor });
         for minor in [0, 1] {
-            assert!(held(minor).has(HoldingKind::Holder), "8:{minor}");
-            assert!(held(minor).has(HoldingKind::Mounted), "8:{minor}");
+            assert!(held(minor).has(UseKind::Holder), "8:{minor}");
+            assert!(held(minor).has(UseKind::Mounted), "8:{minor}");
         }
-        assert_eq!(held(2), Holdings::default());
+        assert_eq!(held(2), DeviceUses::default());
         let (layers, disks, _) = disks_below(&tree.roots(), DeviceNumber { major: 253, minor: 0 });
         assert_eq!((layers.len(), disks.len(), disks[0].name.as_str()), (2, 1, "sda"));
     }

@@ -1,4 +1,4 @@
-//! What a session does next: which verb, in which schema, on which keys. Pure: a function of the work, the seed and how often it
+//! The operations of a session: which verb, in which schema, on which keys. Pure: a function of the work, the seed and how often it
 //! was asked.
 
 use fathom_drive::unit;
@@ -8,8 +8,8 @@ use rand_xoshiro::rand_core::{RngCore, SeedableRng};
 
 /// One operation of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Chosen {
-    pub(crate) what: What,
+pub(crate) struct SessionOperation {
+    pub(crate) kind: OperationKind,
     /// Counted from 0.
     pub(crate) schema: u32,
     /// The first key, from 1.
@@ -19,7 +19,7 @@ pub(crate) struct Chosen {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum What {
+pub(crate) enum OperationKind {
     Select,
     Update,
     Scan,
@@ -59,9 +59,9 @@ impl Quota {
     }
 }
 
-/// The choices of one session.
+/// The operations of one session, in their order.
 #[derive(Clone, Debug)]
-pub(crate) struct Choice {
+pub(crate) struct OperationMix {
     work: Session,
     home: u32,
     random: Xoshiro256Plus,
@@ -70,9 +70,9 @@ pub(crate) struct Choice {
     scans: Quota,
 }
 
-impl Choice {
+impl OperationMix {
     pub(crate) fn new(work: &Session, worker: u32, seed: u64) -> Self {
-        Choice {
+        OperationMix {
             home: worker % work.schemas.max(1),
             random: Xoshiro256Plus::seed_from_u64(
                 seed ^ (u64::from(worker) + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15),
@@ -97,7 +97,7 @@ impl Choice {
         (unit(self.random.next_u64()) * below as f64) as u64
     }
 
-    pub(crate) fn next(&mut self) -> Chosen {
+    pub(crate) fn next(&mut self) -> SessionOperation {
         self.asked += 1;
         let every = |frequency: u32| frequency > 0 && self.asked.is_multiple_of(u64::from(frequency));
         let hot_schema = every(self.work.hot_schema_every);
@@ -114,14 +114,14 @@ impl Choice {
             }
             _ => 0,
         };
-        let what = if self.updates.take(first.is_multiple_of(2)) {
-            What::Update
+        let kind = if self.updates.take(first.is_multiple_of(2)) {
+            OperationKind::Update
         } else if self.scans.take(self.asked.is_multiple_of(2)) {
-            What::Scan
+            OperationKind::Scan
         } else {
-            What::Select
+            OperationKind::Select
         };
-        Chosen { what, schema: if hot_schema { 0 } else { self.home }, first, think_ns }
+        SessionOperation { kind, schema: if hot_schema { 0 } else { self.home }, first, think_ns }
     }
 }
 
@@ -134,27 +134,27 @@ mod tests {
         Session::selects(TargetId(0), 4, 1000)
     }
 
-    fn take(work: &Session, worker: u32, count: usize) -> Vec<Chosen> {
-        let mut choice = Choice::new(work, worker, 7);
-        (0..count).map(|_| choice.next()).collect()
+    fn take(work: &Session, worker: u32, count: usize) -> Vec<SessionOperation> {
+        let mut mix = OperationMix::new(work, worker, 7);
+        (0..count).map(|_| mix.next()).collect()
     }
 
-    fn count(chosen: &[Chosen], what: What) -> usize {
-        chosen.iter().filter(|c| c.what == what).count()
+    fn count(chosen: &[SessionOperation], kind: OperationKind) -> usize {
+        chosen.iter().filter(|c| c.kind == kind).count()
     }
 
     #[test]
     fn the_mix_is_exact_in_each_hundred() {
         let work = Session { update_percent: 10.0, scan_percent: 50.0, ..work() };
         for hundred in take(&work, 0, 500).chunks(100) {
-            assert_eq!(count(hundred, What::Update), 10);
+            assert_eq!(count(hundred, OperationKind::Update), 10);
         }
         let all = take(&work, 0, 1000);
-        assert_eq!((count(&all, What::Scan), count(&all, What::Select)), (450, 450));
+        assert_eq!((count(&all, OperationKind::Scan), count(&all, OperationKind::Select)), (450, 450));
         let only = Session { update_percent: 100.0, scan_percent: 100.0, ..work.clone() };
-        assert_eq!(count(&take(&only, 0, 300), What::Update), 300);
+        assert_eq!(count(&take(&only, 0, 300), OperationKind::Update), 300);
         let fraction = Session { update_percent: 12.5, scan_percent: 0.0, ..work };
-        assert_eq!(count(&take(&fraction, 0, 800), What::Update), 100);
+        assert_eq!(count(&take(&fraction, 0, 800), OperationKind::Update), 100);
     }
 
     #[test]
@@ -181,8 +181,8 @@ mod tests {
         assert_eq!(chosen.iter().filter(|c| c.schema == 0).count(), 400);
         assert!(chosen.iter().all(|c| c.schema == 0 || c.schema == 2));
         assert!(chosen.iter().skip(3).step_by(4).all(|c| (501..=510).contains(&c.first)));
-        assert_eq!(Choice::new(&work, 6, 1).schemas(), [0, 2]);
-        assert_eq!(Choice::new(&work, 4, 1).schemas(), [0]);
+        assert_eq!(OperationMix::new(&work, 6, 1).schemas(), [0, 2]);
+        assert_eq!(OperationMix::new(&work, 4, 1).schemas(), [0]);
     }
 
     #[test]

@@ -1,0 +1,36 @@
+//! ioping's language as version 1.3 speaks it: its options to a plan, what each request took to its lines. Opens nothing,
+//! knows no clock and no engine.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`args`] | options and what they mean, with ioping's defaults |
+//! | `getopt` | words to options, as the C library's `getopt_long_only` reads them |
+//! | `number` | counts, sizes and times as they are typed |
+//! | [`failure`] | what goes wrong, in ioping's words, and its exit status |
+//! | [`plan`] | options to the plan of the requests and of the working file |
+//! | [`report`] | a line for each request, raw statistics, the final block, JSON |
+//! | `stamp` | the time of day before a line (`-I`) |
+//! | [`tally`] | which requests count, and their statistics |
+//! | `units` | times, sizes and counts as they are printed |
+
+pub mod args;
+pub mod failure;
+mod getopt;
+mod number;
+pub mod plan;
+pub mod report;
+mod stamp;
+pub mod tally;
+mod units;
+mod usage;
+
+pub use args::{Invocation, Operations, Options, UsageError, parse};
+pub use failure::Failure;
+pub use plan::{Preparation, TargetFacts, TargetKind, prepare};
+pub use report::{Report, Request, TargetLabel};
+pub use stamp::StampFormat;
+pub use tally::{Fate, Statistics, Tally};
+pub use usage::{USAGE, VERSION};
+
+/// How ioping calls itself at the beginning of each line of stderr.
+pub const NAME: &str = "ioping";
