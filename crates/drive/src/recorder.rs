@@ -188,7 +188,8 @@ impl Recorder {
         let Some(outbox) = &self.outbox else { return };
         let Ok(mut spare) = outbox.empty.try_recv() else { return };
         std::mem::swap(&mut spare, &mut self.interval);
-        spare.length_ns = self.interval_end_ns - spare.start_ns;
+        let end = self.interval_end_ns.min(self.frame.to_ns).max(spare.start_ns);
+        spare.length_ns = end - spare.start_ns;
         if let Err(refused) = outbox.full.try_send(spare) {
             let (std::sync::mpsc::TrySendError::Full(spare)
             | std::sync::mpsc::TrySendError::Disconnected(spare)) = refused;
