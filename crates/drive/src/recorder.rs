@@ -4,7 +4,7 @@
 
 use crate::Operation;
 use fathom_record::{CELLS, Cell, Counts, Interval, Latency};
-use fathom_spec::{Keep, StreamId, Verb};
+use fathom_spec::{Keep, Nanos, Plan, Stream, StreamId, Verb, Window};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, SyncSender};
 
@@ -89,6 +89,28 @@ pub struct Frame {
     pub to_ns: u64,
     /// When the stream is told to stop, what comes back later is not counted: the window lies inside the load.
     pub closes: bool,
+}
+
+/// The part of a stream that counts, ns since the run's start.
+pub fn frame(plan: &Plan, stream: &Stream, began_ns: u64) -> Frame {
+    framed((plan.slot, plan.interval), &stream.window, began_ns)
+}
+
+/// The same, from the lengths of slot and interval.
+pub(crate) fn framed((slot, interval): (Nanos, Nanos), window: &Window, began_ns: u64) -> Frame {
+    let slot_ns = slot.0.max(1);
+    let never = u64::MAX / 2;
+    let (from_ns, to_ns, closes) = match *window {
+        Window::Everything => (began_ns, u64::MAX, false),
+        Window::After(ramp) => (began_ns + ramp.0, u64::MAX, false),
+        Window::Inside { before, length } => {
+            let from = (began_ns + before.0).next_multiple_of(slot_ns);
+            (from, from.saturating_add(length.0), true)
+        }
+        Window::Unmeasured => (never, never, false),
+    };
+    let interval_ns = interval.0.next_multiple_of(slot_ns).max(slot_ns);
+    Frame { slot_ns, interval_ns, began_ns, from_ns, to_ns, closes }
 }
 
 /// An empty interval with the latencies that are to be kept.

@@ -10,7 +10,7 @@
 //! | [`progress`] | how far workers got that write what can be verified |
 //! | `copy` | bytes from one place to another |
 //! | `execute` | runs a plan on files and devices |
-//! | `simulated` | runs a plan on simulated devices |
+//! | `virtual_time` | runs a plan on simulated devices |
 //! | `source` | which operation comes next |
 //! | `manners` | what workers do besides: think, sync at the end, keep in step |
 //! | `queues`, `sys`, `null`, `space` | how it is asked of the kernel |
@@ -38,7 +38,6 @@ mod open;
 mod priorities;
 pub mod progress;
 mod queues;
-mod simulated;
 pub mod sinks;
 mod source;
 mod space;
@@ -47,6 +46,7 @@ mod sys;
 mod tasks;
 mod turning;
 mod verifying;
+mod virtual_time;
 
 pub use caught::{Caught, CaughtRecord};
 pub use copy::{PARTIAL, SHORT_SKIP, TRUNCATED};
