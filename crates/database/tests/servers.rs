@@ -4,7 +4,7 @@ mod common;
 
 use common::*;
 use fathom_database::*;
-use fathom_record::{Control, Event, EventKind, Execute, Steer, StopReason, Totals};
+use fathom_record::{Control, Event, EventKind, Execute, Request, Steer, StopReason, Totals};
 use fathom_spec::*;
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use std::path::Path;
@@ -99,7 +99,8 @@ fn too_many(url: &Url, most: u32) {
     let settings = Settings { threads: most / 2 + 1, ..small() };
     load(url, &small());
     let mut database = Database::open(url.clone()).unwrap();
-    let error = database.execute(&settings.plan(url, operations(1)), &mut ()).unwrap_err().to_string();
+    let error =
+        database.execute(Request::new(&settings.plan(url, operations(1))), &mut ()).unwrap_err().to_string();
     assert!(error.contains("has room for") && error.contains("max_connections"), "{error}");
 }
 

@@ -2,7 +2,7 @@
 //! TARGET is a path or `null`.
 
 use fathom_engine::Engine;
-use fathom_record::Execute;
+use fathom_record::*;
 use fathom_spec::*;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -27,7 +27,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut stream = Stream::closed("load", blocks, depth.parse()?);
     stream.stop.time = Some(Nanos::from_seconds(seconds.parse()?));
     plan.add_stream(stream);
-    let run = Engine::default().execute(&plan, &mut ())?;
+    let run = Engine::default().execute(Request::new(&plan), &mut ()).map(|outcome| outcome.run)?;
     for worker in &run.workers {
         let ((from, to), counts) = (worker.span_ns, worker.counts[0].1);
         let per_second = counts.operations as f64 / ((to - from) as f64 / 1e9);

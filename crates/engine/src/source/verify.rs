@@ -565,7 +565,7 @@ mod tests {
         let written: Vec<u64> = all.iter().filter(|op| is_write(op)).map(|op| op.offset).collect();
         // Of the last four that were begun, two came back.
         let last = vec![(0, written[99]), (0, written[97])];
-        let progress = crate::progress::Progress { worker: 0, writes: 100, depth: 4, last };
+        let progress = fathom_record::Progress { worker: 0, writes: 100, depth: 4, last };
         let known = Some(Known::new(&progress));
         let wanted = [&written[..96], &[written[97], written[99]]].concat();
         assert_eq!(checked(Checking::new(source(), 0, true, known)), wanted);
