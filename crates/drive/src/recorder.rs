@@ -4,7 +4,7 @@
 
 use crate::Operation;
 use fathom_record::{BATCH_CLASSES, CELLS, Cell, Counts, Interval, Latency};
-use fathom_spec::{Keep, StreamId, Verb};
+use fathom_spec::{Keep, Nanos, Plan, Stream, StreamId, Verb, Window};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, SyncSender};
 
@@ -86,6 +86,28 @@ pub struct Frame {
     pub to_ns: u64,
     /// When the stream is told to stop, what comes back later is not counted: the window lies inside the load.
     pub closes: bool,
+}
+
+/// The part of a stream that counts, ns since the run's start.
+pub fn frame(plan: &Plan, stream: &Stream, began_ns: u64) -> Frame {
+    framed((plan.slot, plan.interval), &stream.window, began_ns)
+}
+
+/// The same, from the lengths of slot and interval.
+pub(crate) fn framed((slot, interval): (Nanos, Nanos), window: &Window, began_ns: u64) -> Frame {
+    let slot_ns = slot.0.max(1);
+    let never = u64::MAX / 2;
+    let (from_ns, to_ns, closes) = match *window {
+        Window::Everything => (began_ns, u64::MAX, false),
+        Window::After(ramp) => (began_ns + ramp.0, u64::MAX, false),
+        Window::Inside { before, length } => {
+            let from = (began_ns + before.0).next_multiple_of(slot_ns);
+            (from, from.saturating_add(length.0), true)
+        }
+        Window::Unmeasured => (never, never, false),
+    };
+    let interval_ns = interval.0.next_multiple_of(slot_ns).max(slot_ns);
+    Frame { slot_ns, interval_ns, began_ns, from_ns, to_ns, closes }
 }
 
 /// An empty interval with the latencies that are to be kept.
@@ -185,7 +207,8 @@ impl Recorder {
         let Some(outbox) = &self.outbox else { return };
         let Ok(mut spare) = outbox.empty.try_recv() else { return };
         std::mem::swap(&mut spare, &mut self.interval);
-        spare.length_ns = self.interval_end_ns - spare.start_ns;
+        let end = self.interval_end_ns.min(self.frame.to_ns).max(spare.start_ns);
+        spare.length_ns = end - spare.start_ns;
         if let Err(refused) = outbox.full.try_send(spare) {
             let (std::sync::mpsc::TrySendError::Full(spare)
             | std::sync::mpsc::TrySendError::Disconnected(spare)) = refused;

@@ -132,6 +132,7 @@ mod tests {
                 _ => Checked::Bad(Box::new(EventKind::Mismatch {
                     stream: StreamId(0),
                     offset: Bytes(operation.offset),
+                    target: String::new(),
                     note: String::new(),
                 })),
             }

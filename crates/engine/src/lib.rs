@@ -10,7 +10,7 @@
 //! | `progress` | how far workers got that write what can be verified |
 //! | `copy` | bytes from one place to another |
 //! | `execute` | runs a plan on files and devices |
-//! | `simulated` | runs a plan on simulated devices |
+//! | `virtual_time` | runs a plan on simulated devices |
 //! | `source` | which operation comes next |
 //! | `manners` | what workers do besides: think, sync at the end, keep in step |
 //! | `queues`, `sys`, `null`, `space` | how it is asked of the kernel |
@@ -37,7 +37,6 @@ mod open;
 mod priorities;
 mod progress;
 mod queues;
-mod simulated;
 mod source;
 mod space;
 mod standing;
@@ -45,6 +44,7 @@ mod sys;
 mod tasks;
 mod turning;
 mod verifying;
+mod virtual_time;
 
 pub use execute::{Engine, allowed_cpus};
 pub use lent::Lent;

@@ -310,7 +310,9 @@ pub fn figures_of(run: &Run, index: usize) -> BTreeMap<FigureName, Figure> {
 
 /// What the runs say, beside what the preflight found.
 fn evidence(runs: &[Run], found: &Evidence) -> Evidence {
-    let simulated = runs.iter().filter(|run| is_measured(run)).all(|run| is_simulated(&run.plan));
+    let mut measured = runs.iter().filter(|run| is_measured(run)).peekable();
+    // Where nothing was measured, nothing was simulated either.
+    let simulated = measured.peek().is_some() && measured.all(|run| is_simulated(&run.plan));
     Evidence {
         simulated,
         memory: found.memory,

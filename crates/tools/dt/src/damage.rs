@@ -7,7 +7,7 @@ use std::io::{self, Write};
 
 /// One record that was not as it should be, with everything that is known of it.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Damaged {
+pub struct Corruption {
     /// Number of the error, from 1.
     pub number: u64,
     /// When, as ctime(3) says it.
@@ -44,7 +44,7 @@ pub struct Damaged {
 
 /// What a second look showed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Again {
+pub enum SecondRead {
     /// As it was read at first: it stands so on the storage.
     Same,
     /// As it should be: the first read was wrong.
@@ -55,7 +55,7 @@ pub enum Again {
     Failed,
 }
 
-impl Damaged {
+impl Corruption {
     /// First byte in the record that differs.
     pub fn index(&self) -> usize {
         self.expected.iter().zip(&self.found).position(|(a, b)| a != b).unwrap_or(0)
@@ -109,24 +109,31 @@ impl Report<'_> {
     }
 
     /// Writes the report of one corruption.
-    pub fn damage(&self, damaged: &Damaged, out: &mut impl Write) -> io::Result<()> {
+    pub fn damage(&self, corruption: &Corruption, out: &mut impl Write) -> io::Result<()> {
         let block = self.options.block;
-        let at = damaged.record_offset + damaged.index() as u64;
+        let at = corruption.record_offset + corruption.index() as u64;
         self.line("", out)?;
-        self.line(&format!("ERROR: Error number {} occurred on {}", damaged.number, damaged.when), out)?;
+        self.line(
+            &format!("ERROR: Error number {} occurred on {}", corruption.number, corruption.when),
+            out,
+        )?;
         self.line("", out)?;
-        let number = damaged.record_number;
-        self.told("Error Number", damaged.number, out)?;
-        self.told("Current Pass", damaged.pass, out)?;
-        self.told("File Name", &damaged.name, out)?;
-        self.told("File Inode", format!("{} (0x{:x})", damaged.inode, damaged.inode), out)?;
-        self.told("File Size", format!("{} (0x{:x})", damaged.size, damaged.size), out)?;
+        let number = corruption.record_number;
+        self.told("Error Number", corruption.number, out)?;
+        self.told("Current Pass", corruption.pass, out)?;
+        self.told("File Name", &corruption.name, out)?;
+        self.told("File Inode", format!("{} (0x{:x})", corruption.inode, corruption.inode), out)?;
+        self.told("File Size", format!("{} (0x{:x})", corruption.size, corruption.size), out)?;
         self.told("Operation", "miscompare", out)?;
         self.told("Record Number", number, out)?;
-        self.told("Request Size", format!("{} (0x{:x})", damaged.found.len(), damaged.found.len()), out)?;
+        self.told(
+            "Request Size",
+            format!("{} (0x{:x})", corruption.found.len(), corruption.found.len()),
+            out,
+        )?;
         self.told(
             "Block Length",
-            format!("{} ({block} bytes/block)", damaged.found.len() as u64 / block),
+            format!("{} ({block} bytes/block)", corruption.found.len() as u64 / block),
             out,
         )?;
         let how = if self.options.random { "random" } else { "sequential" };
@@ -141,40 +148,40 @@ impl Report<'_> {
         let direction = if self.options.shape.reverse { "reverse" } else { "forward" };
         self.told("I/O Type", format!("{how}, {direction}"), out)?;
         self.told("File Flags", if self.options.direct { "direct" } else { "cached" }, out)?;
-        let end = damaged.record_offset + damaged.found.len() as u64;
-        self.told("Starting File Offset", format!("{0} (0x{0:x})", damaged.record_offset), out)?;
+        let end = corruption.record_offset + corruption.found.len() as u64;
+        self.told("Starting File Offset", format!("{0} (0x{0:x})", corruption.record_offset), out)?;
         self.told("Ending File Offset", format!("{end} (0x{end:x})"), out)?;
         let modulo = |unit: u64| at % unit;
         let modulos = format!("(modulo 8/512/4096: {}/{}/{})", modulo(8), modulo(512), modulo(4096));
         self.told("Error File Offset", format!("{at} (0x{at:x}) {modulos}"), out)?;
         self.told("Relative Error LBA", format!("{} (offset {})", at / block, at % block), out)?;
-        match damaged.physical {
+        match corruption.physical {
             Some(byte) => self.told("Physical Error LBA", format!("{0} (0x{0:x})", byte / 512), out)?,
             None => self.told("Physical Error LBA", "<not mapped>", out)?,
         }
         self.told(
             "Corruption Buffer Index",
-            format!("{} (byte index into the record)", damaged.index()),
+            format!("{} (byte index into the record)", corruption.index()),
             out,
         )?;
-        self.told("Corruption Block Index", damaged.index() as u64 / block, out)?;
-        if !damaged.extents.is_empty() {
+        self.told("Corruption Block Index", corruption.index() as u64 / block, out)?;
+        if !corruption.extents.is_empty() {
             self.line("", out)?;
             self.line("File extents around it (file offset, physical LBA, length):", out)?;
-            for (logical, physical, length) in &damaged.extents {
+            for (logical, physical, length) in &corruption.extents {
                 self.line(&format!("    {logical:>14} {:>14} {length:>14}", physical / 512), out)?;
             }
         }
-        self.bytes(damaged, number, out)?;
-        self.analysis(damaged, block, out)
+        self.bytes(corruption, number, out)?;
+        self.analysis(corruption, block, out)
     }
 
-    fn bytes(&self, damaged: &Damaged, number: u64, out: &mut impl Write) -> io::Result<()> {
-        let index = damaged.index();
-        let (good, bad) = (damaged.expected[index], damaged.found[index]);
+    fn bytes(&self, corruption: &Corruption, number: u64, out: &mut impl Write) -> io::Result<()> {
+        let index = corruption.index();
+        let (good, bad) = (corruption.expected[index], corruption.found[index]);
         self.line("", out)?;
         self.line(&format!("Data compare error at byte {index} in record number {number}"), out)?;
-        let count = damaged.found.len();
+        let count = corruption.found.len();
         self.line(
             &format!("Data expected = 0x{good:02x}, data found = 0x{bad:02x}, byte count = {count}"),
             out,
@@ -183,7 +190,8 @@ impl Report<'_> {
         // Some bytes before the first bad one show what was still good.
         let from = from.saturating_sub(32);
         let to = (from + self.options.dump as usize).min(count);
-        for (title, bytes) in [("Correct Data", &damaged.expected), ("Incorrect Data", &damaged.found)] {
+        for (title, bytes) in [("Correct Data", &corruption.expected), ("Incorrect Data", &corruption.found)]
+        {
             self.line("", out)?;
             self.line(
                 &format!("The {title} starts at byte {from} of the record (* marks the first bad byte)"),
@@ -203,16 +211,16 @@ impl Report<'_> {
                     .iter()
                     .map(|byte| if (0x20..0x7f).contains(byte) { char::from(*byte) } else { '.' })
                     .collect();
-                let place = damaged.record_offset + at as u64;
+                let place = corruption.record_offset + at as u64;
                 self.line(&format!("0x{place:010x}/{at:>6} |{cells:<48} \"{text}\""), out)?;
             }
         }
         Ok(())
     }
 
-    fn analysis(&self, damaged: &Damaged, block: u64, out: &mut impl Write) -> io::Result<()> {
-        let blocks = damaged.blocks(block as usize);
-        let first = damaged.record_offset / block;
+    fn analysis(&self, corruption: &Corruption, block: u64, out: &mut impl Write) -> io::Result<()> {
+        let blocks = corruption.blocks(block as usize);
+        let first = corruption.record_offset / block;
         let bad: Vec<u64> = blocks.bad.iter().map(|i| first + *i as u64).collect();
         self.line("", out)?;
         self.line("Analysis:", out)?;
@@ -220,38 +228,40 @@ impl Report<'_> {
         self.told("of these all zeros", blocks.zero, out)?;
         self.told("Good blocks", blocks.good, out)?;
         self.told("Corrupted block numbers", ranges(&bad, self.options.bad_most as usize), out)?;
-        self.told("What became of it", format!("{}: {}", damaged.kind, damaged.story), out)
+        self.told("What became of it", format!("{}: {}", corruption.kind, corruption.story), out)
     }
 
     /// What reading it again showed, and the words that read it once more.
-    pub fn again(
+    pub fn second_read(
         &self,
-        damaged: &Damaged,
-        again: Again,
+        corruption: &Corruption,
+        again: SecondRead,
         saved: &[String],
         out: &mut impl Write,
     ) -> io::Result<()> {
         self.line("", out)?;
         let text = match again {
-            Again::Same => "Read again after a delay: the same wrong data. It stands so on the storage.",
-            Again::Good => {
+            SecondRead::Same => "Read again after a delay: the same wrong data. It stands so on the storage.",
+            SecondRead::Good => {
                 "Read again after a delay: the data is correct. The first read was wrong, not the storage."
             }
-            Again::Other => "Read again after a delay: neither the expected data nor what was read at first.",
-            Again::Failed => "It could not be read again.",
+            SecondRead::Other => {
+                "Read again after a delay: neither the expected data nor what was read at first."
+            }
+            SecondRead::Failed => "It could not be read again.",
         };
         self.line(text, out)?;
         for name in saved {
             self.line(&format!("Saved: {name}"), out)?;
         }
         self.line("Command line to re-read the corrupted record:", out)?;
-        self.line(&format!("    # dt {}", self.record_again(damaged)), out)
+        self.line(&format!("    # dt {}", self.record_again(corruption)), out)
     }
 
     /// The words that read one record again and compare it.
-    fn record_again(&self, damaged: &Damaged) -> String {
-        let (whole, length) = (self.options, damaged.found.len() as u64);
-        let one = self.options.of_record(damaged.record_offset, length, damaged.pass);
+    fn record_again(&self, corruption: &Corruption) -> String {
+        let (whole, length) = (self.options, corruption.found.len() as u64);
+        let one = self.options.of_record(corruption.record_offset, length, corruption.pass);
         if whole.pairs() {
             let direct = if whole.direct { " flags=direct" } else { "" };
             return format!(
@@ -260,12 +270,12 @@ impl Report<'_> {
                 whole.name(),
                 whole.block,
                 one.position,
-                damaged.record_offset
+                corruption.record_offset
             );
         }
         let part =
             super::Part { bytes_written: length, records_written: 1, passes: 1, ..super::Part::default() };
-        Report { options: &one, around: self.around }.reread(&part)
+        Report { options: &one, system_info: self.system_info }.reread(&part)
     }
 }
 
@@ -298,7 +308,7 @@ impl Options {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Surroundings, parse};
+    use crate::{SystemInfo, parse};
 
     #[test]
     fn a_flipped_byte_is_told_with_its_place_dump_and_story() {
@@ -306,9 +316,9 @@ mod tests {
             .map(str::to_owned)
             .to_vec();
         let options = parse(&words, 4096).unwrap();
-        let around = Surroundings::default();
-        let report = Report { options: &options, around: &around };
-        let mut damaged = Damaged {
+        let system_info = SystemInfo::default();
+        let report = Report { options: &options, system_info: &system_info };
+        let mut corruption = Corruption {
             number: 1,
             when: "Sat Nov 21 01:35:36 2026".to_owned(),
             pass: 2,
@@ -322,12 +332,12 @@ mod tests {
             kind: "corrupt",
             story: "1 bytes differ".to_owned(),
             physical: Some(1 << 20),
-            ..Damaged::default()
+            ..Corruption::default()
         };
-        damaged.found[600] = 0xce;
+        corruption.found[600] = 0xce;
         let mut out = Vec::new();
-        report.damage(&damaged, &mut out).unwrap();
-        report.again(&damaged, Again::Same, &["f-CORRUPT0-j1t1".to_owned()], &mut out).unwrap();
+        report.damage(&corruption, &mut out).unwrap();
+        report.second_read(&corruption, SecondRead::Same, &["f-CORRUPT0-j1t1".to_owned()], &mut out).unwrap();
         let text = String::from_utf8(out).unwrap();
         for line in [
             "ERROR: Error number 1 occurred on Sat Nov 21 01:35:36 2026",

@@ -6,14 +6,11 @@
 //! | [`shape`] | sizes, direction, shares, threads |
 //! | [`watch`] | what is said meanwhile: keep-alive, no progress, history |
 //! | [`workload`] | named workloads |
-//! | `meaning` | what options mean together |
+//! | `resolve` | what options mean together |
 //! | [`number`] | numbers with suffixes and operators |
 //! | [`mod@plan`] | from options to the plans of a pass |
 //! | [`report`] | statistics in both layouts |
 //! | [`damage`] | the report of a corruption |
-
-#[macro_use]
-extern crate fathom_session;
 
 pub mod damage;
 pub mod number;
@@ -26,11 +23,11 @@ pub mod shape;
 pub mod watch;
 pub mod workload;
 
-pub use damage::{Again, Damaged};
+pub use damage::{Corruption, SecondRead};
 pub use number::{Numbers, seconds};
 pub use options::{Dispose, Layout, OptionError, Options, Pattern, Stats, help, parse};
-pub use plan::{Half, Place, WORDS, format, is_constant, pattern_text, plan, word_of};
-pub use report::{Part, Report, Surroundings, Totals};
+pub use plan::{Half, PassFacts, WORDS, format, is_constant, pattern_text, plan, word_of};
+pub use report::{Part, Report, SystemInfo, Totals};
 pub use shape::{Crew, Increment, Mode, Percent, Records, Shape};
-pub use watch::{MESSAGE, Moment, Remembered, Stuck, Watch, Watchdog, expand, history};
+pub use watch::{HistoryEntry, MESSAGE, Moment, Stall, Watch, Watchdog, expand, history};
 pub use workload::listed;

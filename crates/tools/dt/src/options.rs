@@ -363,9 +363,9 @@ fn option(options: &mut Options, word: &str, numbers: Numbers) -> Result<(), Opt
     let Some((name, value)) = word.split_once('=') else {
         return Err(OptionError::Unknown(word.to_owned()));
     };
-    let taken = options.shape.take((name, value), numbers)?
-        || options.crew.take((name, value), numbers)?
-        || options.watch.take((name, value), numbers)?;
+    let taken = options.shape.take(name, value, numbers)?
+        || options.crew.take(name, value, numbers)?
+        || options.watch.take(name, value, numbers)?;
     if taken {
         return Ok(());
     }

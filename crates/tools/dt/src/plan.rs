@@ -102,7 +102,7 @@ pub const WORDS: [u32; 13] = [
 
 /// What is known of the target and of this process when a pass begins.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Place {
+pub struct PassFacts {
     /// Bytes of data.
     pub length: u64,
     /// A regular file, not a disk.
@@ -165,16 +165,16 @@ fn iot_pass(options: &Options, pass: u64) -> u32 {
 }
 
 /// The bytes of a pass.
-pub fn format(options: &Options, place: &Place, pass: u64) -> DataTest {
+pub fn format(options: &Options, facts: &PassFacts, pass: u64) -> DataTest {
     let word = word_of(options, pass);
     let (pattern, kind) = match &options.pattern {
         Pattern::Words | Pattern::Word(_) => (TestPattern::Bytes(word.to_le_bytes().to_vec()), 3),
         Pattern::Iot => (TestPattern::Iot { seed: options.iot_seed, pass: iot_pass(options, pass) }, 1),
         Pattern::Incrementing => (TestPattern::Bytes((0..=255).collect()), 2),
         Pattern::Text(text) => (TestPattern::Bytes(text.clone()), 4),
-        Pattern::File(_) => (TestPattern::Bytes(place.pattern.clone()), 4),
+        Pattern::File(_) => (TestPattern::Bytes(facts.pattern.clone()), 4),
     };
-    let mut prefix = place.prefix.clone().into_bytes();
+    let mut prefix = facts.prefix.clone().into_bytes();
     if !prefix.is_empty() {
         // Its ending zero counts.
         prefix.resize((prefix.len() + 1).next_multiple_of(4), 0);
@@ -182,15 +182,15 @@ pub fn format(options: &Options, place: &Place, pass: u64) -> DataTest {
     let flags = u8::from(options.numbered) << 6 | u8::from(options.timestamp) << 7;
     let tag = options.tags.then(|| {
         Box::new(BlockTag {
-            inode: place.inode,
-            file: place.file,
+            inode: facts.inode,
+            file: facts.file,
             serial: String::new(),
-            host: place.host.clone(),
-            write_start: place.now,
+            host: facts.host.clone(),
+            write_start: facts.now,
             pattern: word,
             pattern_kind: kind | flags,
             generation: pass as u32,
-            process: place.process,
+            process: facts.process,
             job: 1,
             thread: options.crew.thread,
             record_bytes: options.records_of(true).most as u32,
@@ -205,7 +205,7 @@ pub fn format(options: &Options, place: &Place, pass: u64) -> DataTest {
         block_bytes: options.block as u32,
         prefix,
         numbered: options.numbered,
-        time: options.timestamp.then_some(place.now),
+        time: options.timestamp.then_some(facts.now),
         first_number: options.first_number,
         tag,
         words,
@@ -214,9 +214,9 @@ pub fn format(options: &Options, place: &Place, pass: u64) -> DataTest {
 
 /// The bytes of a file that is filled first. dt fills with the inverted word; where that is not asked for, the pattern's
 /// own bytes let what is read among the writes be compared.
-fn filled(options: &Options, place: &Place, pass: u64) -> DataTest {
+fn filled(options: &Options, facts: &PassFacts, pass: u64) -> DataTest {
     if options.fill.is_pattern() {
-        return format(options, place, pass);
+        return format(options, facts, pass);
     }
     let word = options.fill.word.unwrap_or_else(|| !word_of(options, pass));
     DataTest {
@@ -232,10 +232,10 @@ fn filled(options: &Options, place: &Place, pass: u64) -> DataTest {
 }
 
 /// The plan of one half of a pass.
-pub fn plan(options: &Options, place: &Place, pass: u64, half: Half) -> Plan {
+pub fn plan(options: &Options, facts: &PassFacts, pass: u64, half: Half) -> Plan {
     match half {
-        Half::Copy | Half::Verify => pair(options, place, half),
-        _ => one_file(options, place, pass, half),
+        Half::Copy | Half::Verify => pair(options, facts, half),
+        _ => one_file(options, facts, pass, half),
     }
 }
 
@@ -258,7 +258,7 @@ fn verify(options: &Options, only: bool) -> Option<Verify> {
 }
 
 /// What is common to all streams of a test.
-fn blocks(options: &Options, space: SpaceId, (start, length): (u64, u64), size: u64) -> Blocks {
+fn blocks(options: &Options, space: SpaceId, start: u64, length: u64, size: u64) -> Blocks {
     let mut blocks = Blocks::random_reads(space, Bytes(size));
     blocks.region = (Extent::Bytes(Bytes(start)), Extent::Bytes(Bytes(length)));
     blocks.queue_options.buffer_offset = options.shape.buffer_offset;
@@ -284,17 +284,17 @@ fn growth(options: &Options, records: Records) -> Growth {
 }
 
 /// A copy, or the comparison of two files.
-fn pair(options: &Options, place: &Place, half: Half) -> Plan {
+fn pair(options: &Options, facts: &PassFacts, half: Half) -> Plan {
     let copies = half == Half::Copy;
     let (input, output) = (options.input.as_deref().unwrap_or_default(), options.name());
     let second = Bytes(options.second_start());
     let mut plan = Plan::new(options.random_seed);
-    let create = (copies && place.file).then(|| Bytes(second.0 + place.length));
+    let create = (copies && facts.file).then(|| Bytes(second.0 + facts.length));
     plan.targets = vec![target(options, input, None, false), target(options, output, create, copies)];
     plan.spaces = vec![Space::Concat(vec![TargetId(0), TargetId(1)])];
     let records = options.records_of(copies);
-    let mut blocks = blocks(options, SpaceId(0), (options.start(), place.length), records.most);
-    sizes_of(&mut blocks, records, place.length);
+    let mut blocks = blocks(options, SpaceId(0), options.start(), facts.length, records.most);
+    sizes_of(&mut blocks, records, facts.length);
     let then = if copies { Then::WriteSecond(second) } else { Then::ReadSecond(second) };
     let course = course(options, records, then, !copies);
     blocks.pattern = fathom_spec::Pattern::Course(Box::new(course));
@@ -337,28 +337,28 @@ fn walks(options: &Options, half: Half) -> bool {
     half != Half::Fill && (shape.varies() || shape.reverse || random || mixed)
 }
 
-fn one_file(options: &Options, place: &Place, pass: u64, half: Half) -> Plan {
+fn one_file(options: &Options, facts: &PassFacts, pass: u64, half: Half) -> Plan {
     let writes = half.writes();
     let mut plan = Plan::new(options.random_seed);
     let start = options.start();
     let path = if writes { options.name() } else { options.reads_from() };
-    let create = (writes && place.file).then(|| Bytes(start + place.length));
+    let create = (writes && facts.file).then(|| Bytes(start + facts.length));
     let space = plan.add_target(target(options, path, create, writes));
     let content = || {
         Content::DataTest(Box::new(match half {
-            Half::Fill => filled(options, place, pass),
-            _ => format(options, place, pass),
+            Half::Fill => filled(options, facts, pass),
+            _ => format(options, facts, pass),
         }))
     };
     let compares = half == Half::Read && options.compare;
     if walks(options, half) {
-        plan.add_stream(walk(options, place, half, (space, content())));
+        plan.add_stream(walk(options, facts, half, space, content()));
         return plan;
     }
     let record = options.records_of(writes).most;
-    let full = place.length / record * record;
+    let full = facts.length / record * record;
     let name = half.mode();
-    let mut blocks = blocks(options, space, (start, full), record);
+    let mut blocks = blocks(options, space, start, full, record);
     blocks.mix = Mix::Only(if writes { Verb::Write } else { Verb::Read });
     blocks.pattern = fathom_spec::Pattern::Sequential(Begin::First);
     if writes || compares {
@@ -367,7 +367,7 @@ fn one_file(options: &Options, place: &Place, pass: u64, half: Half) -> Plan {
     blocks.verify = verify(options, true).filter(|_| compares);
     // While one record is compared the next one is read.
     let depth = if compares { options.aios.max(2) } else { options.aios };
-    let tail = place.length - full;
+    let tail = facts.length - full;
     if full > 0 {
         let mut stream = stream(options, name, blocks.clone(), depth);
         stream.stop.passes = Some(1);
@@ -393,14 +393,14 @@ fn one_file(options: &Options, place: &Place, pass: u64, half: Half) -> Plan {
 }
 
 /// One stream over a course.
-fn walk(options: &Options, place: &Place, half: Half, (space, content): (SpaceId, Content)) -> Stream {
+fn walk(options: &Options, facts: &PassFacts, half: Half, space: SpaceId, content: Content) -> Stream {
     let (writes, shape) = (half.writes(), &options.shape);
     let records = options.records_of(writes);
-    let mut blocks = blocks(options, space, (options.start(), place.length), records.most);
-    sizes_of(&mut blocks, records, place.length);
+    let mut blocks = blocks(options, space, options.start(), facts.length, records.most);
+    sizes_of(&mut blocks, records, facts.length);
     let raw = half == Half::ReadAfterWrite;
     let then = if raw { Then::ReadAgain } else { Then::Nothing };
-    let checks = options.compare && (half == Half::Read || place.known);
+    let checks = options.compare && (half == Half::Read || facts.known);
     let mut course = course(options, records, then, checks);
     blocks.mix = match (half, shape.reads) {
         (Half::Read, _) => Mix::Only(Verb::Read),

@@ -80,9 +80,9 @@ impl Part {
     }
 }
 
-/// What stands around the test, for the new layout.
+/// The system that a test runs on, for the new layout.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Surroundings {
+pub struct SystemInfo {
     /// Lines of the operating system: name, value.
     pub system: Vec<(String, String)>,
     /// Lines of the file system.
@@ -119,8 +119,8 @@ pub fn latency(ns: u64) -> String {
 pub struct Report<'a> {
     /// As it was asked for.
     pub options: &'a Options,
-    /// Where it runs.
-    pub around: &'a Surroundings,
+    /// The system that it runs on.
+    pub system_info: &'a SystemInfo,
 }
 
 impl Report<'_> {
@@ -189,7 +189,7 @@ impl Report<'_> {
     }
 
     fn moment(&self) -> Moment<'_> {
-        Moment { host: &self.around.host, user: &self.around.user, ..Moment::default() }
+        Moment { host: &self.system_info.host, user: &self.system_info.user, ..Moment::default() }
     }
 
     /// `half`: whose records; none: those of the whole test.
@@ -254,7 +254,7 @@ impl Report<'_> {
         Ok(())
     }
 
-    /// The statistics of everything, and in the new layout what stands around and the command lines.
+    /// The statistics of everything, and in the new layout the system and the command lines.
     pub fn total(&self, total: &Totals, out: &mut impl Write) -> io::Result<()> {
         let options = self.options;
         match options.stats {
@@ -269,8 +269,8 @@ impl Report<'_> {
         }
         if !self.old() {
             for (title, lines) in [
-                ("Operating System Information:", &self.around.system),
-                ("File System Information:", &self.around.file_system),
+                ("Operating System Information:", &self.system_info.system),
+                ("File System Information:", &self.system_info.file_system),
             ] {
                 if !lines.is_empty() {
                     self.head(title, out)?;
@@ -281,10 +281,18 @@ impl Report<'_> {
         self.head("Total Statistics:", out)?;
         if !options.writes() || options.mode == Mode::Mirror {
             let name = options.input.as_deref().unwrap_or_default();
-            self.field("Input device/file name", format!("{name} (device type={})", self.around.kind), out)?;
+            self.field(
+                "Input device/file name",
+                format!("{name} (device type={})", self.system_info.kind),
+                out,
+            )?;
         }
         if let Some(name) = &options.output {
-            self.field("Output device/file name", format!("{name} (device type={})", self.around.kind), out)?;
+            self.field(
+                "Output device/file name",
+                format!("{name} (device type={})", self.system_info.kind),
+                out,
+            )?;
         }
         self.field("Type of I/O's performed", self.kind_of_io(), out)?;
         if options.random {
@@ -433,7 +441,7 @@ impl Report<'_> {
         self.line("", out)?;
         self.line(&format!("    # dt {}", self.options.typed.join(" ")), out)?;
         self.line("", out)?;
-        self.line(&format!("        --> fathom {}, speaking as dt 26.3 <--", self.around.version), out)?;
+        self.line(&format!("        --> fathom {}, speaking as dt 26.3 <--", self.system_info.version), out)?;
         self.line("", out)
     }
 }
@@ -451,9 +459,10 @@ mod tests {
     fn told(line: &str, write: impl Fn(&Report, &mut Vec<u8>) -> io::Result<()>) -> String {
         let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
         let options = parse(&words, 4096).unwrap();
-        let around = Surroundings { kind: "regular", version: "0.1.0".to_owned(), ..Surroundings::default() };
+        let system_info =
+            SystemInfo { kind: "regular", version: "0.1.0".to_owned(), ..SystemInfo::default() };
         let mut out = Vec::new();
-        write(&Report { options: &options, around: &around }, &mut out).unwrap();
+        write(&Report { options: &options, system_info: &system_info }, &mut out).unwrap();
         String::from_utf8(out).unwrap()
     }
 

@@ -3,19 +3,21 @@
 
 mod classic;
 mod damage;
+mod figures;
 mod job;
 mod live;
+mod runner;
 mod system_info;
 mod test;
+#[cfg(test)]
+mod tests;
 
 use crate::{self as dt, Part};
-use anyhow::anyhow;
-use fathom_engine::Engine;
-use fathom_record::Run;
-use fathom_session::Context;
+use fathom_record::{ExecuteError, Run, Vocabulary};
 use fathom_session::tool::Tool;
+use fathom_session::{Console, Session};
 use fathom_spec::{StreamId, Verb};
-use std::io::Write;
+use std::io::{self, Write};
 
 /// The tool, for the list of tools.
 pub struct Dt;
@@ -29,53 +31,78 @@ impl Tool for Dt {
         "Speak dt's language (Data Test): writes, reads back and compares: fathom dt of=FILE bs=1m limit=1g; help tells its options"
     }
 
-    fn run(&self, words: &[String], context: &Context, engine: &mut Engine) -> u8 {
-        run(words, context, engine)
+    fn run(&self, words: &[String], session: &mut Session<'_>) -> u8 {
+        run(words, session)
     }
 }
 
 /// dt's exit status for anything that went wrong.
 const FAILED: u8 = 255;
 
+/// dt's words for what an error's hint advises.
+const WORDS: Vocabulary<'static> = Vocabulary {
+    size: "limit=",
+    block: "bs=",
+    missing: "it must be in a directory that is there",
+    ..Vocabulary::PEER
+};
+
 /// Runs the command on the words after its name and answers dt's exit status.
-pub fn run(words: &[String], context: &Context, engine: &mut Engine) -> u8 {
-    let told = |text: &str| if std::io::stdout().write_all(text.as_bytes()).is_ok() { 0 } else { FAILED };
+fn run(words: &[String], session: &mut Session<'_>) -> u8 {
+    let console = session.console.clone();
+    let status = |written: io::Result<()>| if written.is_ok() { 0 } else { FAILED };
     match words.first().map(String::as_str) {
-        None | Some("help" | "--help" | "-h") => {
-            return if dt::help(&mut std::io::stdout().lock()).is_ok() { 0 } else { FAILED };
+        None | Some("help" | "--help" | "-h") => return status(dt::help(&mut console.out())),
+        Some("--classic") => return fathom_session::status(classic::run(&words[1..], session), &console),
+        Some("workloads") => {
+            let list = dt::listed(words.get(1).map_or("", String::as_str));
+            return status(console.out().write_all(list.as_bytes()));
         }
-        Some("--classic") => return fathom_session::status(classic::run(&words[1..], context, engine)),
-        Some("workloads") => return told(&dt::listed(words.get(1).map_or("", String::as_str))),
         Some("version") => {
             let version = env!("CARGO_PKG_VERSION");
-            return told(&format!("    --> fathom {version}, speaking as dt 26.3 <--\n"));
+            let line = format!("    --> fathom {version}, speaking as dt 26.3 <--\n");
+            return status(console.out().write_all(line.as_bytes()));
         }
         Some(_) => {}
     }
     let page = rustix::param::page_size() as u64;
-    let outcome = match dt::parse(words, page) {
-        Ok(options) => job::run(&options, context, engine),
-        Err(error) => Err(anyhow!("{error}")),
-    };
-    match outcome {
-        Ok(true) => 0,
-        Ok(false) => FAILED,
+    match dt::parse(words, page) {
+        Ok(options) => match job::run(&options, session) {
+            Ok(true) => 0,
+            Ok(false) => FAILED,
+            Err(error) => {
+                complain(&console, 1, &error);
+                FAILED
+            }
+        },
         Err(error) => {
-            complain(1, &error);
+            console.complain(format_args!("dt (j:1 t:1): {error}"));
             FAILED
         }
     }
 }
 
 /// An error of one thread, on stderr.
-fn complain(thread: u32, error: &anyhow::Error) {
-    let text = fathom_session::step::translated(&error.to_string(), "limit=", "bs=");
-    let text = if text.starts_with("ERROR: ") { text } else { format!("ERROR: {text}") };
-    eprintln!("dt (j:1 t:{thread}): {text}");
+fn complain(console: &Console, thread: u32, error: &anyhow::Error) {
+    console.complain(format_args!("dt (j:1 t:{thread}): ERROR: {error}"));
+}
+
+/// A plan that was not run, in dt's words.
+fn refusal(error: &ExecuteError) -> anyhow::Error {
+    anyhow::Error::msg(error.in_words(&WORDS))
+}
+
+/// Writes to stdout at once, so that nothing of another thread comes between.
+fn print(console: &Console, write: impl FnOnce(&mut Vec<u8>) -> io::Result<()>) -> io::Result<()> {
+    let mut text = Vec::new();
+    write(&mut text)?;
+    let mut out = console.out();
+    out.write_all(&text)?;
+    out.flush()
 }
 
 /// What a run did.
-pub fn count(run: &Run, part: &mut Part) {
+fn count(run: &Run, part: &mut Part) {
     let began = run.workers.iter().map(|worker| worker.span_ns.0).min().unwrap_or(0);
     let ended = run.workers.iter().map(|worker| worker.span_ns.1).max().unwrap_or(0);
     part.elapsed_ns = ended.saturating_sub(began);

@@ -150,11 +150,7 @@ impl Records {
 
 impl Shape {
     /// Takes an option, if it is one of these.
-    pub(super) fn take(
-        &mut self,
-        (name, value): (&str, &str),
-        numbers: Numbers,
-    ) -> Result<bool, OptionError> {
+    pub(super) fn take(&mut self, name: &str, value: &str, numbers: Numbers) -> Result<bool, OptionError> {
         let count = || numbers.value(value).ok_or_else(|| wrong(name, value, "a number such as 64k or 0x10"));
         let bytes = || match count()? {
             0 => Err(wrong(name, value, "more than nothing")),
@@ -210,11 +206,7 @@ fn percent(name: &str, value: &str) -> Result<Percent, OptionError> {
 
 impl Crew {
     /// Takes an option, if it is one of these.
-    pub(super) fn take(
-        &mut self,
-        (name, value): (&str, &str),
-        numbers: Numbers,
-    ) -> Result<bool, OptionError> {
+    pub(super) fn take(&mut self, name: &str, value: &str, numbers: Numbers) -> Result<bool, OptionError> {
         let number = || match numbers.value(value) {
             Some(number @ 1..=256) => Ok(number as u32),
             _ => Err(wrong(name, value, "1 to 256")),

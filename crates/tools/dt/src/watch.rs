@@ -64,11 +64,7 @@ pub const TOTAL: &str = "%d Totals: %L blocks, %M Mbytes, errors %e/%E, passes %
 
 impl Watch {
     /// Takes an option, if it is one of these.
-    pub(super) fn take(
-        &mut self,
-        (name, value): (&str, &str),
-        numbers: Numbers,
-    ) -> Result<bool, OptionError> {
+    pub(super) fn take(&mut self, name: &str, value: &str, numbers: Numbers) -> Result<bool, OptionError> {
         let time = || match seconds(value) {
             Some(seconds @ 1..) => Ok(Some(seconds)),
             _ => Err(wrong(name, value, "a time such as 30s or 1h30m")),
@@ -250,9 +246,9 @@ pub struct Watchdog {
 
 /// What the watchdog has to say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stuck {
+pub enum Stall {
     /// Nothing came back for so many seconds.
-    Told(u64),
+    Warning(u64),
     /// It is time for the trigger, after so many seconds.
     Trigger(u64),
 }
@@ -260,7 +256,7 @@ pub enum Stuck {
 impl Watchdog {
     /// Looks at the operations done so far and at those outstanding; answers what is to be said. Every `noprogt=` seconds
     /// it is said again, the trigger runs once until something moves.
-    pub fn look(&mut self, now_ns: u64, operations: u64, outstanding: u64, watch: &Watch) -> Vec<Stuck> {
+    pub fn look(&mut self, now_ns: u64, operations: u64, outstanding: u64, watch: &Watch) -> Vec<Stall> {
         if operations != self.operations || outstanding == 0 {
             *self = Watchdog { operations, since_ns: now_ns, told: 0, triggered: false };
             return Vec::new();
@@ -271,11 +267,11 @@ impl Watchdog {
             && seconds / every > self.told
         {
             self.told = seconds / every;
-            says.push(Stuck::Told(seconds));
+            says.push(Stall::Warning(seconds));
         }
         if watch.trigger.is_some_and(|after| seconds >= after) && !self.triggered {
             self.triggered = true;
-            says.push(Stuck::Trigger(seconds));
+            says.push(Stall::Trigger(seconds));
         }
         says
     }
@@ -283,7 +279,7 @@ impl Watchdog {
 
 /// One operation of the history.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Remembered {
+pub struct HistoryEntry {
     /// When it came back, ns since 1970.
     pub at_ns: u64,
     /// It was a read, not a write.
@@ -299,7 +295,7 @@ pub struct Remembered {
 }
 
 /// The lines of a history, the newest operation first; in brackets stands the time since the one before it.
-pub fn history(options: &Options, kept: &[Remembered]) -> Vec<String> {
+pub fn history(options: &Options, kept: &[HistoryEntry]) -> Vec<String> {
     let mut lines = vec![format!("Dumping History Data ({} entries):", kept.len()), String::new()];
     for (i, past) in kept.iter().enumerate().rev() {
         let before = i.checked_sub(1).and_then(|i| kept.get(i)).map_or(past.at_ns, |before| before.at_ns);
@@ -384,16 +380,16 @@ mod tests {
             let operations = if second < 2 { second } else { 2 };
             said.extend(dog.look(second * 1_000_000_000, operations, 1, &watch));
         }
-        assert_eq!(said, [Stuck::Told(5), Stuck::Told(10), Stuck::Trigger(12), Stuck::Told(15)]);
+        assert_eq!(said, [Stall::Warning(5), Stall::Warning(10), Stall::Trigger(12), Stall::Warning(15)]);
         assert!(dog.look(30_000_000_000, 3, 1, &watch).is_empty());
         assert!(dog.look(60_000_000_000, 3, 0, &watch).is_empty(), "nothing is outstanding");
-        assert_eq!(dog.look(65_000_000_000, 3, 1, &watch), [Stuck::Told(5)]);
+        assert_eq!(dog.look(65_000_000_000, 3, 1, &watch), [Stall::Warning(5)]);
     }
 
     #[test]
     fn the_history_is_told_as_dt_does_the_newest_first() {
         let mut options = options("if=f history=2 hdsize=4 enable=htiming");
-        let past = |number: u64, at_ns| Remembered {
+        let past = |number: u64, at_ns| HistoryEntry {
             at_ns,
             reads: true,
             record: number,

@@ -1,15 +1,14 @@
 //! `fathom dt --classic`: the same write and compared read with the page cache and past it, side by side.
 
 use super::count;
-use crate::{self as dt, Half, Part, Place};
+use crate::{self as dt, Half, Part, PassFacts};
 use anyhow::Result;
-use fathom_engine::Engine;
 use fathom_session::cache_comparison::{Comparison, run as compare};
-use fathom_session::{Context, Ended};
+use fathom_session::{Ended, Session};
 use fathom_spec::{Bytes, Plan};
 
 /// Writes and compares both ways in a directory.
-pub fn run(words: &[String], context: &Context, engine: &mut Engine) -> Result<Ended> {
+pub fn run(words: &[String], session: &mut Session<'_>) -> Result<Ended> {
     let comparison = Comparison {
         tool: "dt",
         reads: "compare",
@@ -23,7 +22,7 @@ pub fn run(words: &[String], context: &Context, engine: &mut Engine) -> Result<E
             part.elapsed_ns
         },
     };
-    compare(&comparison, words, context, engine)
+    compare(&comparison, words, session)
 }
 
 fn plan(path: &str, size: Bytes, writes: bool, direct: bool) -> Result<Plan> {
@@ -31,6 +30,6 @@ fn plan(path: &str, size: Bytes, writes: bool, direct: bool) -> Result<Plan> {
         vec![format!("of={path}"), format!("limit={}", size.0), "bs=1m".to_owned(), "pattern=iot".to_owned()];
     line.extend(direct.then(|| "flags=direct".to_owned()));
     let options = dt::parse(&line, 4096)?;
-    let there = Place { length: size.0, file: true, ..Place::default() };
-    Ok(dt::plan(&options, &there, 1, if writes { Half::Write } else { Half::Read }))
+    let facts = PassFacts { length: size.0, file: true, ..PassFacts::default() };
+    Ok(dt::plan(&options, &facts, 1, if writes { Half::Write } else { Half::Read }))
 }

@@ -1,13 +1,15 @@
 //! Tells of records that were not as they should be: looks where they stand, reads them again, saves both.
 
+use super::job::JobContext;
+use super::print;
+use super::runner::RunPlans;
 use super::test::Test;
-use crate::{self as dt, Again, Damaged, Half, Options};
+use crate::{self as dt, Corruption, Half, Options, SecondRead};
 use anyhow::Result;
 use fathom_content::{Damage, dt as content};
-use fathom_engine::{CaughtRecord, Engine};
 use fathom_host::extents;
-use fathom_record::Execute;
-use fathom_session::environment;
+use fathom_record::{Attachments, Mismatch, Purpose};
+use fathom_session::measurement::load_of;
 use std::fs::File;
 use std::io::Write;
 use std::os::unix::fs::MetadataExt;
@@ -15,10 +17,15 @@ use std::path::Path;
 use std::time::Duration;
 
 /// Tells of each, as many as the test allows.
-pub fn tell(test: &mut Test<'_>, engine: &mut Engine, pass: u64, caught: Vec<CaughtRecord>) -> Result<()> {
-    let options = test.options;
-    let format = dt::format(options, &test.place, pass);
-    for record in caught {
+pub fn tell(
+    test: &mut Test<'_>,
+    runner: &mut dyn RunPlans,
+    pass: u64,
+    mismatches: Vec<Mismatch>,
+) -> Result<()> {
+    let (options, context) = (test.options, test.context);
+    let format = dt::format(options, &test.facts, pass);
+    for record in mismatches {
         if options.errors > 0 && test.total.errors >= options.errors {
             break;
         }
@@ -30,9 +37,9 @@ pub fn tell(test: &mut Test<'_>, engine: &mut Engine, pass: u64, caught: Vec<Cau
         }
         let counted =
             record.offset.saturating_sub(options.start()) / options.records_of(false).most.max(1) + 1;
-        let mut damaged = Damaged {
+        let mut corruption = Corruption {
             number: test.total.errors,
-            when: environment::ctime(),
+            when: context.environment.ctime(),
             pass,
             record_offset: record.offset,
             record_number: if record.number > 0 { record.number } else { counted },
@@ -49,81 +56,85 @@ pub fn tell(test: &mut Test<'_>, engine: &mut Engine, pass: u64, caught: Vec<Cau
                 Damage::Corrupt => "corrupt",
             },
             story: record.wrong.note,
-            ..Damaged::default()
+            ..Corruption::default()
         };
-        locate(&mut damaged);
-        let mut out = std::io::stdout().lock();
-        test.report.damage(&damaged, &mut out)?;
-        out.flush()?;
-        drop(out);
-        if damaged.number == 1 {
-            trigger(options, "miscompare", damaged.record_offset + damaged.index() as u64);
+        locate(&mut corruption);
+        print(context.console, |out| test.report.damage(&corruption, out))?;
+        if corruption.number == 1 {
+            trigger(options, context, "miscompare", corruption.record_offset + corruption.index() as u64);
         }
-        let (again, read) = read_again(test, engine, &damaged);
-        let saved = save(&damaged, read.as_deref(), options.crew.thread);
-        test.report.again(&damaged, again, &saved, &mut std::io::stdout().lock())?;
+        let (again, read) = read_again(test, runner, &corruption);
+        let saved = save(&corruption, read.as_deref(), options.crew.thread);
+        print(context.console, |out| test.report.second_read(&corruption, again, &saved, out))?;
     }
     Ok(())
 }
 
 /// Where the bad bytes stand on the device.
-fn locate(damaged: &mut Damaged) {
-    let Ok(file) = File::open(&damaged.name) else { return };
+fn locate(corruption: &mut Corruption) {
+    let Ok(file) = File::open(&corruption.name) else { return };
     if let Ok(about) = file.metadata() {
-        (damaged.inode, damaged.size) = (about.ino(), about.len());
+        (corruption.inode, corruption.size) = (about.ino(), about.len());
     }
-    let at = damaged.record_offset + damaged.index() as u64;
-    damaged.physical = extents::physical_of(&file, at).ok().flatten();
-    let end = damaged.record_offset + damaged.found.len() as u64;
+    let at = corruption.record_offset + corruption.index() as u64;
+    corruption.physical = extents::physical_of(&file, at).ok().flatten();
+    let end = corruption.record_offset + corruption.found.len() as u64;
     let mut found = Vec::new();
-    let _ = extents::for_each_extent(&file, damaged.record_offset, end, &mut |extent| {
+    let _ = extents::for_each_extent(&file, corruption.record_offset, end, &mut |extent| {
         found.push((extent.logical, extent.physical, extent.length_bytes));
         found.len() < 16
     });
-    damaged.extents = found;
+    corruption.extents = found;
 }
 
 /// Reads the record again after a delay; answers what was read, if it could be.
-fn read_again(test: &Test<'_>, engine: &mut Engine, damaged: &Damaged) -> (Again, Option<Vec<u8>>) {
+fn read_again(
+    test: &Test<'_>,
+    runner: &mut dyn RunPlans,
+    corruption: &Corruption,
+) -> (SecondRead, Option<Vec<u8>>) {
     let options = test.options;
-    let length = damaged.found.len() as u64;
-    let mut one = options.of_record(damaged.record_offset, length, damaged.pass);
+    let length = corruption.found.len() as u64;
+    let mut one = options.of_record(corruption.record_offset, length, corruption.pass);
     // The plan is that of the same pass: it finds the pattern itself.
     (one.iot_pass, one.pattern) = (options.iot_pass, options.pattern.clone());
-    let place = dt::Place { length, ..test.place.clone() };
+    let facts = dt::PassFacts { length, ..test.facts.clone() };
     let half = if options.pairs() { Half::Verify } else { Half::Read };
-    let plan = dt::plan(&one, &place, damaged.pass, half);
-    let mut last = (Again::Failed, None);
+    let plan = dt::plan(&one, &facts, corruption.pass, half);
+    let mut last = (SecondRead::Failed, None);
     for _ in 0..options.retry_limit.max(1) {
         for _ in 0..options.retry_delay * 20 {
-            if test.interrupt.raised() {
+            if test.context.interrupt.raised() {
                 return last;
             }
             std::thread::sleep(Duration::from_millis(50));
         }
-        let Ok(run) = engine.execute(&plan, &mut ()) else { return last };
-        let caught = engine.caught.take().into_iter().next();
-        last = match caught {
-            _ if run.faults().next().is_some() => (Again::Failed, None),
-            None => (Again::Good, Some(damaged.expected.clone())),
-            Some(record) if record.bytes == damaged.found => (Again::Same, Some(record.bytes)),
-            Some(record) => (Again::Other, Some(record.bytes)),
+        let Ok(outcome) = runner.execute(&plan, Attachments::default(), &mut ()) else { return last };
+        let mut run = outcome.run;
+        let failed = run.faults().next().is_some();
+        (run.name, run.purpose, run.load) = ("read again".to_owned(), Purpose::Check, load_of(&plan));
+        runner.keep(half, options.crew.thread, run);
+        last = match outcome.mismatches.into_iter().next() {
+            _ if failed => (SecondRead::Failed, None),
+            None => (SecondRead::Good, Some(corruption.expected.clone())),
+            Some(record) if record.bytes == corruption.found => (SecondRead::Same, Some(record.bytes)),
+            Some(record) => (SecondRead::Other, Some(record.bytes)),
         };
     }
     last
 }
 
 /// Saves what was read at first and what was read then, beside the file, or here for a device.
-fn save(damaged: &Damaged, read: Option<&[u8]>, thread: u32) -> Vec<String> {
-    let name = damaged.name.as_str();
+fn save(corruption: &Corruption, read: Option<&[u8]>, thread: u32) -> Vec<String> {
+    let name = corruption.name.as_str();
     let path = Path::new(name);
     let base = match path.starts_with("/dev") {
         true => path.file_name().map_or_else(|| name.to_owned(), |name| name.to_string_lossy().into_owned()),
         false => name.to_owned(),
     };
-    let number = damaged.number - 1;
+    let number = corruption.number - 1;
     let mut saved = Vec::new();
-    for (what, bytes) in [("CORRUPT", Some(damaged.found.as_slice())), ("REREAD", read)] {
+    for (what, bytes) in [("CORRUPT", Some(corruption.found.as_slice())), ("REREAD", read)] {
         let name = format!("{base}-{what}{number}-j1t{thread}");
         if let Some(bytes) = bytes
             && std::fs::write(&name, bytes).is_ok()
@@ -136,11 +147,10 @@ fn save(damaged: &Damaged, read: Option<&[u8]>, thread: u32) -> Vec<String> {
 
 /// Runs the command that was asked for, if the user consented to that: the name, what happened, the size of a block, the
 /// byte, the block.
-pub fn trigger(options: &Options, what: &str, at: u64) {
+pub fn trigger(options: &Options, context: JobContext<'_>, what: &str, at: u64) {
     let Some(command) = &options.trigger else { return };
-    if !environment::write_consents().iter().any(|name| name == "trigger") {
-        println!("The trigger was not run: set FATHOM_WRITE_CONSENT=trigger to allow it.");
-        return;
+    if !context.environment.write_consents().iter().any(|name| name == "trigger") {
+        return say(context, "The trigger was not run: set FATHOM_WRITE_CONSENT=trigger to allow it.");
     }
     let (block, name) = (options.block, options.name());
     let words =
@@ -152,7 +162,12 @@ pub fn trigger(options: &Options, what: &str, at: u64) {
         .args(words)
         .status();
     match ended {
-        Ok(status) => println!("The trigger ended: {status}"),
-        Err(error) => println!("The trigger could not be run: {error}"),
+        Ok(status) => say(context, &format!("The trigger ended: {status}")),
+        Err(error) => say(context, &format!("The trigger could not be run: {error}")),
     }
+}
+
+fn say(context: JobContext<'_>, text: &str) {
+    // Who closed the pipe is told with the statistics.
+    let _ = print(context.console, |out| writeln!(out, "{text}"));
 }

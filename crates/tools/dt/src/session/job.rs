@@ -1,89 +1,114 @@
 //! One job: one test, or several at a time, each in a thread of its own on its file or its slice. Keeps the record of all.
 
+use super::figures::figures;
+use super::runner::{JobRecord, ThreadRunner};
 use super::test::Test;
-use super::{complain, system_info};
+use super::{complain, refusal, system_info};
 use crate::{Dispose, Mode, Options, Stats};
 use anyhow::{Result, anyhow, bail};
-use fathom_engine::{Engine, Permits, Policy, guard};
-use fathom_host::{Roots, TargetKind, resolve};
-use fathom_record::{Ending, ExecuteError, Note, Run};
-use fathom_session::environment::{self, Interrupt};
-use fathom_session::record_writer::{Keeper, empty_record};
+use fathom_drive::Clock;
+use fathom_engine::guard;
+use fathom_host::{Roots, TargetKind};
+use fathom_record::Note;
+use fathom_session::measurement::existing;
 use fathom_session::targets::Ready;
 use fathom_session::watch::Progress;
-use fathom_session::{Context, preflight};
+use fathom_session::{Console, End, Environment, Interrupt, Session, Setup};
+use fathom_spec::{Permits, Policy};
+use std::collections::BTreeSet;
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::sync::mpsc;
 
-/// What one thread leaves.
-pub struct Outcome {
-    /// What it ran.
-    pub runs: Vec<Run>,
-    /// Everything was as it should be.
-    pub good: bool,
+/// What the tests of a job share.
+#[derive(Clone, Copy)]
+pub struct JobContext<'a> {
+    /// Clock of day, user, what may be written.
+    pub environment: &'a Environment,
+    /// Where they speak.
+    pub console: &'a Console,
+    /// Where /sys, /proc and /dev are.
+    pub roots: &'a Roots,
+    /// Has the user had enough?
+    pub interrupt: &'a Interrupt,
+    /// The progress bar.
+    pub progress: &'a Progress,
 }
 
 /// Does what was asked for; answers whether everything was as it should be.
-pub fn run(options: &Options, context: &Context, engine: &mut Engine) -> Result<bool> {
-    let roots = Roots::default();
+pub fn run(options: &Options, session: &mut Session<'_>) -> Result<bool> {
+    let (environment, console, roots) =
+        (session.environment.clone(), session.console.clone(), session.roots.clone());
     let (length, wanted) = system_info::lengths(options, &roots)?;
     if let Some(wanted) = wanted {
         // dt goes on too, as its guide says: the end of a file or of a medium is expected.
-        eprintln!("dt (j:1 t:1): WARNING: {} ends after {length} of {wanted} bytes", options.name());
+        let name = options.name();
+        console.complain(format_args!("dt (j:1 t:1): WARNING: {name} ends after {length} of {wanted} bytes"));
     }
     let mut crew = options.crew_of(length);
     if options.crew.slices > 1 && options.writes() && options.dispose != Dispose::Keep {
-        eprintln!("dt (j:1 t:1): WARNING: dispose=keep is set, since slices share one file");
+        console.complain("dt (j:1 t:1): WARNING: dispose=keep is set, since slices share one file");
         crew.iter_mut().for_each(|own| own.dispose = Dispose::Keep);
     }
     apart(options)?;
-    let permits = permits(&crew, &roots)?;
+    let permits = permits(&crew, &roots, environment.write_consents())?;
     truncate(&crew, &roots)?;
-    let began = environment::now();
-    let interrupt = Interrupt::watch();
-    let outcomes: Vec<Result<Outcome>> = match &crew[..] {
-        [] => bail!("there is nothing to do"),
-        [own] => {
-            engine.permits = permits;
-            let progress = Progress::new(context.progress);
-            vec![Test::run(own, &roots, engine, (&interrupt, &progress))]
-        }
-        all => std::thread::scope(|scope| {
-            let started: Vec<_> = all
-                .iter()
-                .map(|own| {
-                    let (permits, roots, interrupt) = (permits.clone(), &roots, &interrupt);
-                    scope.spawn(move || {
-                        let mut engine = Engine { permits, ..Engine::default() };
-                        let progress = Progress::new(false);
-                        Test::run(own, roots, &mut engine, (interrupt, &progress))
-                    })
-                })
-                .collect();
-            let joined = started.into_iter().map(|thread| thread.join());
-            joined.map(|outcome| outcome.unwrap_or_else(|_| Err(anyhow!("a thread failed")))).collect()
-        }),
+    if crew.is_empty() {
+        bail!("there is nothing to do");
+    }
+    let interrupt = environment.interrupt();
+    let progress = Progress::new(session.progress && crew.len() == 1, &console);
+    let context = JobContext {
+        environment: &environment,
+        console: &console,
+        roots: &roots,
+        interrupt: &interrupt,
+        progress: &progress,
     };
-    let (mut runs, mut good, mut failed) = (Vec::new(), !interrupt.raised(), Vec::new());
+    let measurement = session.begin(Setup {
+        tool: "dt",
+        label: None,
+        targets: vec![options.name().to_owned()],
+        ready: &storages(&crew),
+        permits,
+        request: serde_json::Value::Null,
+    });
+    let mut record = JobRecord { measurement, runs: Vec::new() };
+    let outcomes = match &crew[..] {
+        [own] => vec![Test::run(own, context, &mut record)],
+        all => side_by_side(all, context, &mut record),
+    };
+    let mut good = !interrupt.raised();
     for (outcome, own) in outcomes.into_iter().zip(&crew) {
         match outcome {
-            Ok(outcome) => {
-                good &= outcome.good;
-                runs.extend(outcome.runs);
+            Ok(outcome) => good &= outcome,
+            Err(error) => {
+                good = false;
+                let thread = if crew.len() == 1 { 1 } else { own.crew.thread };
+                complain(&console, thread, &error);
             }
-            Err(error) => failed.push((own.crew.thread, error)),
         }
     }
-    if runs.is_empty()
-        && let [(_, _)] = failed[..]
-        && let Some((_, error)) = failed.pop()
-    {
-        return Err(error);
-    }
-    failed.iter().for_each(|(thread, error)| complain(*thread, error));
-    good &= failed.is_empty();
-    keep(options, context, &roots, (began, good, interrupt.raised()), runs);
+    finish(options, record, good, interrupt.raised());
     Ok(good)
+}
+
+/// Runs each test in a thread of its own; answers how each of them ended, in their order.
+fn side_by_side(crew: &[Options], context: JobContext<'_>, record: &mut JobRecord<'_>) -> Vec<Result<bool>> {
+    let (clock, (sender, runs)) = (Clock::start(), mpsc::channel());
+    std::thread::scope(|scope| {
+        let start = |own| {
+            let (execute, disks) = record.measurement.another();
+            let permits = record.measurement.permits.clone();
+            let mut runner = ThreadRunner { execute, disks, permits, clock, runs: sender.clone() };
+            scope.spawn(move || Test::run(own, context, &mut runner))
+        };
+        let started: Vec<_> = crew.iter().map(start).collect();
+        drop(sender);
+        record.keep_all(runs);
+        let joined = started.into_iter().map(|thread| thread.join());
+        joined.map(|outcome| outcome.unwrap_or_else(|_| Err(anyhow!("a thread failed")))).collect()
+    })
 }
 
 /// A copy goes to another file: to empty the output must not empty the input.
@@ -99,14 +124,10 @@ fn apart(options: &Options) -> Result<()> {
 }
 
 /// What may be written: plain files that were named as outputs, and what the user consented to.
-fn permits(crew: &[Options], roots: &Roots) -> Result<Permits> {
-    let mut permits = Permits::new(Policy::WhenHolding);
-    environment::write_consents().iter().for_each(|name| permits.add_consent(name));
+fn permits(crew: &[Options], roots: &Roots, consents: Vec<String>) -> Result<Permits> {
+    let mut permits = Permits { consents, ..Permits::new(Policy::WhenHolding) };
     for name in crew.iter().filter(|own| own.changes()).filter_map(|own| own.output.as_ref()) {
-        let says = |error: ExecuteError| {
-            anyhow!("{}", error.to_string().replace("say --write-consent ", "set FATHOM_WRITE_CONSENT="))
-        };
-        guard::allow_named_file(roots, Path::new(name), &permits).map_err(says)?;
+        guard::allow_named_file(roots, Path::new(name), &permits).map_err(|error| refusal(&error))?;
         if Path::new(name).is_file() {
             permits.add_consent(name);
         }
@@ -125,41 +146,41 @@ fn truncate(crew: &[Options], roots: &Roots) -> Result<()> {
     Ok(())
 }
 
-fn keep(
-    options: &Options,
-    context: &Context,
-    roots: &Roots,
-    (began, good, interrupted): (String, bool, bool),
-    runs: Vec<Run>,
-) {
-    let name = options.name();
-    let ready: Vec<Ready> = resolve(roots, Path::new(name))
-        .map(|storage| Ready::Existing { path: PathBuf::from(name), storage: Box::new(storage) })
-        .into_iter()
-        .collect();
-    let found = preflight::look(roots, &ready);
-    let facts = found.facts(serde_json::Value::Null).unwrap_or_default();
-    let mut record = empty_record("dt", &context.command, None, vec![name.to_owned()], facts);
-    (record.started, record.ended) = (began, environment::now());
-    record.ending = match (interrupted, good) {
-        (true, _) => Ending::Interrupted,
-        (false, true) => Ending::Complete,
-        (false, false) => Ending::Failed,
-    };
+/// The storage below the targets. Of a file that the job writes its directory is looked at: that the file has holes before
+/// says nothing of what is read from it afterwards.
+fn storages(crew: &[Options]) -> Vec<Ready> {
+    let mut names = BTreeSet::new();
+    for own in crew {
+        names.extend(own.input.clone());
+        names.extend(own.output.as_deref().map(|output| {
+            let path = Path::new(output);
+            let directory = match path.parent() {
+                Some(parent) if !parent.as_os_str().is_empty() => parent,
+                _ => Path::new("."),
+            };
+            match own.changes() && (path.is_file() || !path.exists()) {
+                true => directory.to_string_lossy().into_owned(),
+                false => output.to_owned(),
+            }
+        }));
+    }
+    existing(names.iter().map(String::as_str))
+}
+
+/// Makes the figures and the verdict, and tells the notes; where nothing was measured there is no record.
+fn finish(options: &Options, mut record: JobRecord<'_>, good: bool, interrupted: bool) {
+    if record.runs.is_empty() {
+        return record.measurement.abandon();
+    }
     if !options.direct {
-        record.notes.push(Note {
+        record.measurement.record.notes.push(Note {
             text: "the page cache was in the way: what it answered or took is no figure of the disk, and what was compared may never have left memory".to_owned(),
             hint: Some("flags=direct goes past it; fathom dt --classic shows both".to_owned()),
         });
     }
-    record.runs = runs;
-    let (mut keeper, lost) = Keeper::begin(context.store.clone(), &record, found.physical_disks());
-    record.notes.extend(lost);
-    keeper.finish(&record);
-    if environment::speaks_notes() && options.stats != Stats::None {
-        for note in &record.notes {
-            let hint = note.hint.iter().map(|hint| format!("\nhint: {hint}")).collect::<String>();
-            eprintln!("note: {}{hint}", note.text);
-        }
+    if options.stats != Stats::None {
+        record.measurement.tell_notes();
     }
+    let figures = figures(&record.measurement.record.runs, &record.runs);
+    record.measurement.finish(End { figures, ..End::of(interrupted, !good) });
 }

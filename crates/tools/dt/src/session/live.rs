@@ -1,23 +1,23 @@
 //! What is done and said while a half of a pass runs: progress, keep-alive messages, the watchdog, the end by the user.
 
 use super::damage::trigger;
-use crate::{self as dt, Half, Moment, Part, Report, Stuck, Watchdog};
+use super::job::JobContext;
+use super::print;
+use crate::{self as dt, Half, Moment, Part, Report, Stall, Watchdog};
 use fathom_record::{Control, Steer, StopReason, Totals};
-use fathom_session::environment::Interrupt;
-use fathom_session::step::Until;
-use fathom_session::watch::Progress;
+use fathom_session::stop_at_fault::StopAtFault;
 use fathom_spec::Verb;
-use std::io::Write;
 
 /// Watches one half.
 pub struct Live<'a> {
-    interrupt: &'a Interrupt,
-    progress: &'a Progress,
+    context: JobContext<'a>,
     report: &'a Report<'a>,
     half: Half,
     length: u64,
-    /// What was done before this half, and which pass this is.
-    pub before: (Part, u64),
+    /// What was done before this half.
+    pub before: Part,
+    /// Which pass this is, from 1.
+    pub pass: u64,
     /// When the time of the whole test (`runtime=`) is over, ns after the start of this half.
     pub until_ns: Option<u64>,
     /// It was over before this half had ended.
@@ -28,19 +28,14 @@ pub struct Live<'a> {
 
 impl<'a> Live<'a> {
     /// Watches a half that moves so many bytes.
-    pub fn new(
-        (interrupt, progress): (&'a Interrupt, &'a Progress),
-        report: &'a Report<'a>,
-        half: Half,
-        length: u64,
-    ) -> Self {
+    pub fn new(context: JobContext<'a>, report: &'a Report<'a>, half: Half, length: u64) -> Self {
         Live {
-            interrupt,
-            progress,
+            context,
             report,
             half,
             length,
-            before: (Part::default(), 1),
+            before: Part::default(),
+            pass: 1,
             until_ns: None,
             cut: false,
             dog: Watchdog::default(),
@@ -55,7 +50,7 @@ impl<'a> Live<'a> {
             Half::Fill | Half::Write => &[Verb::Write],
             Half::ReadAfterWrite | Half::Percentages | Half::Copy => &[Verb::Read, Verb::Write],
         };
-        let mut part = Part { elapsed_ns: now_ns, passes: self.before.1 - 1, ..Part::default() };
+        let mut part = Part { elapsed_ns: now_ns, passes: self.pass - 1, ..Part::default() };
         for (verb, counts) in totals.iter().flat_map(|totals| verbs.iter().zip(&totals.counts)) {
             let (records, bytes) = match verb {
                 Verb::Read => (&mut part.records_read, &mut part.bytes_read),
@@ -68,16 +63,16 @@ impl<'a> Live<'a> {
     }
 
     fn keep_alive(&mut self, now_ns: u64, totals: &[Totals]) {
-        let (options, around) = (self.report.options, self.report.around);
+        let (options, system) = (self.report.options, self.report.system_info);
         let Some(every) = options.watch.every else { return };
         if now_ns.saturating_sub(self.said_ns) < every.saturating_mul(1_000_000_000) {
             return;
         }
         self.said_ns = now_ns;
         let pass = self.part(now_ns, totals);
-        let mut total = self.before.0.clone();
+        let mut total = self.before.clone();
         total.add(&pass);
-        let (host, user) = (around.host.as_str(), around.user.as_str());
+        let (host, user) = (system.host.as_str(), system.user.as_str());
         let moment = Moment { pass, total, mode: self.half.mode(), host, user };
         let message = options.watch.message.as_deref().unwrap_or(dt::MESSAGE);
         self.say(&dt::expand(message, options, &moment));
@@ -92,32 +87,31 @@ impl<'a> Live<'a> {
         let outstanding = totals.iter().map(|totals| totals.outstanding).sum();
         for stuck in self.dog.look(now_ns, operations, outstanding, &options.watch) {
             match stuck {
-                Stuck::Told(seconds) => self.say(&format!(
+                Stall::Warning(seconds) => self.say(&format!(
                     "WARNING: No progress made on {} for {seconds} seconds ({}, {operations} records done, {outstanding} I/Os outstanding)",
                     options.name(),
                     self.half.mode()
                 )),
-                Stuck::Trigger(_) => trigger(options, "noprog", 0),
+                Stall::Trigger(_) => trigger(options, self.context, "noprog", 0),
             }
         }
     }
 
     fn say(&self, text: &str) {
-        let mut out = std::io::stdout().lock();
         // Who closed the pipe is told with the statistics.
-        let _ = self.report.line(text, &mut out).and_then(|()| out.flush());
+        let _ = print(self.context.console, |out| self.report.line(text, out));
     }
 }
 
 impl Control for Live<'_> {
     fn slot(&mut self, now_ns: u64, totals: &[Totals]) -> Steer {
         let bytes: u64 = totals.iter().flat_map(|totals| totals.counts).map(|counts| counts.bytes).sum();
-        let what = format!("{} pass {}", self.half.mode(), self.before.1);
-        self.progress.show(&what, bytes as f64 / self.length.max(1) as f64);
+        let what = format!("{} pass {}", self.half.mode(), self.pass);
+        self.context.progress.show(&what, bytes as f64 / self.length.max(1) as f64);
         self.keep_alive(now_ns, totals);
         self.look(now_ns, totals);
         // What failed ends the test: it need not fail to the end.
-        match Until(self.interrupt).slot(now_ns, totals) {
+        match StopAtFault(self.context.interrupt).slot(now_ns, totals) {
             Steer::Continue if self.until_ns.is_some_and(|until| now_ns >= until) => {
                 self.cut = true;
                 Steer::Stop(Vec::new(), StopReason::Told)

@@ -1,9 +1,9 @@
 //! What dt tells of the machine and the file system, and what it fills into a prefix.
 
-use crate::{Options, Surroundings};
+use crate::{Options, SystemInfo};
 use anyhow::{Result, anyhow, bail};
 use fathom_host::{Roots, TargetKind, mounts, resolve};
-use fathom_session::environment;
+use fathom_session::{Environment, errno_text};
 use std::net::ToSocketAddrs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -31,10 +31,7 @@ pub fn target(name: &str, writes: bool, roots: &Roots) -> Result<Target> {
         }
         return Ok(Target { kind: TargetKind::RegularFile, size: 0, existed: false, inode: 0 });
     }
-    let failed = |error: std::io::Error| {
-        let text = error.to_string();
-        anyhow!("open of {name} failed: {}", text.split(" (os error").next().unwrap_or_default())
-    };
+    let failed = |error: std::io::Error| anyhow!("open of {name} failed: {}", errno_text::of_error(&error));
     let about = path.metadata().map_err(failed)?;
     let storage = resolve(roots, path).map_err(failed)?;
     let size = storage.size_bytes.unwrap_or(0);
@@ -80,7 +77,7 @@ pub fn host() -> String {
 }
 
 /// A prefix with `%d %h %p %u %j %t` and the like filled in.
-pub fn prefix(text: &str, name: &str, host: &str, thread: u32) -> String {
+pub fn prefix(text: &str, name: &str, host: &str, user: &str, thread: u32) -> String {
     let mut out = String::new();
     let mut letters = text.chars();
     while let Some(letter) = letters.next() {
@@ -93,7 +90,7 @@ pub fn prefix(text: &str, name: &str, host: &str, thread: u32) -> String {
             Some('h') => out += host.split('.').next().unwrap_or_default(),
             Some('H') => out += host,
             Some('p') => out += &std::process::id().to_string(),
-            Some('u') => out += &environment::user(),
+            Some('u') => out += user,
             Some('j') => out.push('1'),
             Some('t') => out += &thread.to_string(),
             Some('s' | 'U' | 'J' | 'T') => {}
@@ -105,7 +102,7 @@ pub fn prefix(text: &str, name: &str, host: &str, thread: u32) -> String {
 }
 
 /// Everything for the statistics.
-pub fn surroundings(options: &Options, roots: &Roots, target: &Target) -> Surroundings {
+pub fn read(options: &Options, roots: &Roots, target: &Target, environment: &Environment) -> SystemInfo {
     let about = rustix::system::uname();
     let text = |part: &std::ffi::CStr| part.to_string_lossy().into_owned();
     let host = host();
@@ -113,7 +110,7 @@ pub fn surroundings(options: &Options, roots: &Roots, target: &Target) -> Surrou
     let address = addresses.and_then(|mut all| all.find(std::net::SocketAddr::is_ipv4));
     let address = address.map_or_else(|| "127.0.0.1".to_owned(), |address| address.ip().to_string());
     let system = [text(about.sysname()), text(about.release()), text(about.version()), text(about.machine())];
-    Surroundings {
+    SystemInfo {
         system: vec![
             ("Host name".to_owned(), format!("{host} ({address})")),
             ("Process ID".to_owned(), std::process::id().to_string()),
@@ -125,7 +122,7 @@ pub fn surroundings(options: &Options, roots: &Roots, target: &Target) -> Surrou
         },
         kind: if target.kind == TargetKind::RegularFile { "regular" } else { "block" },
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        user: environment::user(),
+        user: environment.user(),
         host,
     }
 }

@@ -1,17 +1,16 @@
 //! One test: its passes, what it says of them, and what it remembers.
 
-use super::job::Outcome;
+use super::job::JobContext;
 use super::live::Live;
-use super::{count, damage, system_info};
-use crate::{self as dt, Dispose, Half, Options, Part, Pattern, Place, Remembered, Report};
+use super::runner::RunPlans;
+use super::{count, damage, print, refusal, system_info};
+use crate::{self as dt, Dispose, Half, HistoryEntry, Options, Part, PassFacts, Pattern, Report};
 use anyhow::{Result, anyhow, bail};
-use fathom_engine::{Engine, History};
-use fathom_host::{Roots, TargetKind};
-use fathom_record::{EventKind, Execute, Run};
-use fathom_session::environment::{self, Interrupt};
-use fathom_session::watch::Progress;
+use fathom_host::TargetKind;
+use fathom_record::{Attachments, Event, EventKind, HistoryDepth, PastOperation, Purpose};
+use fathom_session::Environment;
+use fathom_session::measurement::load_of;
 use fathom_spec::Verb;
-use std::io::Write;
 
 /// One test under way.
 pub struct Test<'a> {
@@ -20,17 +19,17 @@ pub struct Test<'a> {
     /// The tests as its passes do them, one of which each takes.
     forms: &'a [Options],
     /// What is known of the target.
-    pub place: Place,
+    pub facts: PassFacts,
     /// Says what there is to be said.
     pub report: Report<'a>,
     /// All of it so far.
     pub total: Part,
-    /// Has the user had enough?
-    pub interrupt: &'a Interrupt,
-    progress: &'a Progress,
-    runs: Vec<Run>,
+    /// What it shares with other tests.
+    pub context: JobContext<'a>,
     /// The last operations, the oldest first.
-    past: Vec<Remembered>,
+    history: Vec<HistoryEntry>,
+    /// Something was measured.
+    measured: bool,
     /// The file is shorter than the data, or not there.
     short: bool,
     /// Something else than a comparison failed.
@@ -42,55 +41,43 @@ pub struct Test<'a> {
 }
 
 impl<'a> Test<'a> {
-    /// Runs it to its end.
-    pub fn run(
-        options: &'a Options,
-        roots: &Roots,
-        engine: &mut Engine,
-        (interrupt, progress): (&'a Interrupt, &'a Progress),
-    ) -> Result<Outcome> {
+    /// Runs it to its end; answers whether everything was as it should be.
+    pub fn run(options: &'a Options, context: JobContext<'a>, runner: &mut dyn RunPlans) -> Result<bool> {
+        let JobContext { environment, console, roots, interrupt, progress } = context;
         let length = system_info::length(options, roots)?;
         let target = system_info::target(options.name(), options.changes(), roots)?;
-        let around = system_info::surroundings(options, roots, &target);
+        let system_info = system_info::read(options, roots, &target, environment);
         let is_file = target.kind == TargetKind::RegularFile;
-        let watch = &options.watch;
-        let apart = watch.history_apart.unwrap_or(options.block) as usize;
-        engine.history = History::of(watch.history as usize, watch.history_bytes as usize)
-            .with_pieces(watch.history_pieces as usize, apart);
         let forms = forms(options);
         let mut test = Test {
             options,
             forms: &forms,
-            place: place(options, &target, length)?,
-            report: Report { options, around: &around },
-            total: Part { started: environment::ctime(), ..Part::default() },
-            interrupt,
-            progress,
-            runs: Vec::new(),
-            past: Vec::new(),
+            facts: pass_facts(options, &target, length, environment)?,
+            report: Report { options, system_info: &system_info },
+            total: Part { started: environment.ctime(), ..Part::default() },
+            context,
+            history: Vec::new(),
+            measured: false,
             short: is_file && target.size < options.start().saturating_add(length),
             failed: false,
             clock: fathom_drive::Clock::start(),
             cut: false,
         };
-        let outcome = test.passes(engine);
+        let outcome = test.passes(runner);
         progress.clear();
         let made = options.changes() && !target.existed && is_file;
         if let Err(error) = outcome {
             // What it made is no file of anybody's before something stands in it.
-            if made && (test.runs.is_empty() || options.dispose == Dispose::Delete) {
+            if made && (!test.measured || options.dispose == Dispose::Delete) {
                 let _ = std::fs::remove_file(options.name());
             }
             return Err(error);
         }
-        test.total.ended = environment::ctime();
+        test.total.ended = environment.ctime();
         if options.watch.history_dump {
             test.dump_history()?;
         }
-        let mut out = std::io::stdout().lock();
-        test.report.total(&test.total, &mut out)?;
-        out.flush()?;
-        drop(out);
+        print(console, |out| test.report.total(&test.total, out))?;
         let good = !test.failed && test.total.errors == 0 && !interrupt.raised();
         let removes = match options.dispose {
             Dispose::Delete => true,
@@ -100,11 +87,11 @@ impl<'a> Test<'a> {
         if made && removes {
             std::fs::remove_file(options.name())?;
         }
-        Ok(Outcome { runs: test.runs, good })
+        Ok(good)
     }
 
     /// All passes, until the errors, the time or the user end them.
-    fn passes(&mut self, engine: &mut Engine) -> Result<()> {
+    fn passes(&mut self, runner: &mut dyn RunPlans) -> Result<()> {
         self.clock = fathom_drive::Clock::start();
         let mut pass = 0;
         loop {
@@ -113,14 +100,14 @@ impl<'a> Test<'a> {
             let options = self.options;
             let needed = options.shape.reads.is_some() && pass == 1 && self.short;
             if needed || options.fill.always {
-                self.half(engine, pass, Half::Fill)?;
-                self.place.known = !self.failed && options.fill.is_pattern();
+                self.half(runner, pass, Half::Fill)?;
+                self.facts.known = !self.failed && options.fill.is_pattern();
             } else if pass > 1 {
-                self.place.known &= dt::is_constant(options);
+                self.facts.known &= dt::is_constant(options);
             }
             for half in Half::of(options) {
                 if !self.ended() {
-                    self.half(engine, pass, half)?;
+                    self.half(runner, pass, half)?;
                 }
             }
             if !self.ended() {
@@ -144,7 +131,7 @@ impl<'a> Test<'a> {
 
     fn ended(&self) -> bool {
         let errors = self.options.errors > 0 && self.total.errors >= self.options.errors;
-        self.failed || errors || self.cut || self.interrupt.raised()
+        self.failed || errors || self.cut || self.context.interrupt.raised()
     }
 
     /// What is left of `runtime=`.
@@ -154,88 +141,96 @@ impl<'a> Test<'a> {
     }
 
     /// Makes the file where it is not there yet: its number stands in tags.
-    fn make(&mut self, engine: &mut Engine) {
-        if self.place.inode != 0 {
+    fn make(&mut self, runner: &mut dyn RunPlans) {
+        if self.facts.inode != 0 {
             return;
         }
         let name = self.options.name();
         let made = std::fs::OpenOptions::new().create(true).truncate(false).write(true).open(name);
         let about = made.and_then(|file| file.metadata());
-        self.place.inode = about.map(|about| std::os::unix::fs::MetadataExt::ino(&about)).unwrap_or(0);
-        engine.permits.add_consent(name);
+        self.facts.inode = about.map(|about| std::os::unix::fs::MetadataExt::ino(&about)).unwrap_or(0);
+        runner.add_consent(name);
     }
 
     /// One half of a pass: writes, or reads and compares, or both.
-    fn half(&mut self, engine: &mut Engine, pass: u64, half: Half) -> Result<()> {
+    fn half(&mut self, runner: &mut dyn RunPlans, pass: u64, half: Half) -> Result<()> {
         let options = self.options;
         if half.writes() || half == Half::Copy {
-            self.make(engine);
+            self.make(runner);
         }
-        let plan = dt::plan(options, &self.place, pass, half);
-        let mut part = Part { started: environment::ctime(), ..Part::default() };
-        let began_ns = environment::nanoseconds();
-        let mut live = Live::new((self.interrupt, self.progress), &self.report, half, self.place.length);
-        live.before = (self.total.clone(), pass);
-        live.until_ns = self.left_ns();
-        let mut run = engine.execute(&plan, &mut live).map_err(|error| anyhow!("{error}"))?;
+        let plan = dt::plan(options, &self.facts, pass, half);
+        let environment = self.context.environment;
+        let mut part = Part { started: environment.ctime(), ..Part::default() };
+        let began_ns = environment.nanoseconds();
+        let attachments = Attachments { history: history_depth(options), ..Attachments::default() };
+        let mut live = Live::new(self.context, &self.report, half, self.facts.length);
+        (live.before, live.pass, live.until_ns) = (self.total.clone(), pass, self.left_ns());
+        let outcome = runner.execute(&plan, attachments, &mut live).map_err(|error| refusal(&error))?;
         self.cut |= live.cut;
+        let mut run = outcome.run;
         run.name = half.mode().to_owned();
-        part.ended = environment::ctime();
+        run.load = load_of(&plan);
+        part.ended = environment.ctime();
         count(&run, &mut part);
-        self.remember(engine, began_ns);
-        if half == Half::Fill {
-            self.faults(&run)?;
-            self.runs.push(Run { name: "fill".to_owned(), ..run });
-            return Ok(());
-        }
-        self.total.add(&part);
-        let caught = engine.caught.take();
+        self.add_history(outcome.history, began_ns);
+        let faults: Vec<Event> = run.faults().cloned().collect();
         let wrong =
             run.events.iter().filter(|event| matches!(event.what, EventKind::Mismatch { .. })).count();
+        if half == Half::Fill {
+            (run.name, run.purpose) = ("fill".to_owned(), Purpose::Layout);
+        }
+        runner.keep(half, options.crew.thread, run);
+        self.measured = true;
+        if half == Half::Fill {
+            return self.tell_faults(&faults);
+        }
+        self.total.add(&part);
         let before = self.total.errors;
-        if !caught.is_empty() {
-            self.progress.clear();
-            damage::tell(self, engine, pass, caught)?;
+        if !outcome.mismatches.is_empty() {
+            self.context.progress.clear();
+            damage::tell(self, runner, pass, outcome.mismatches)?;
         }
         // Only the first ones are kept with their bytes; all of them count.
         let all = self.total.errors.max(before + wrong as u64);
         self.total.errors = if options.errors > 0 { all.min(options.errors) } else { all };
-        self.faults(&run)?;
-        self.runs.push(run);
+        self.tell_faults(&faults)?;
         if self.total.errors > before {
             self.dump_history()?;
         }
         let last = Half::of(options).last() == Some(&half) && !self.cut;
         (part.errors, part.passes) = (self.total.errors, if last { pass } else { pass - 1 });
-        self.tell(&part, (pass, half))
+        self.tell(&part, pass, half)
     }
 
     /// What is said at the end of a half.
-    fn tell(&mut self, part: &Part, (pass, half): (u64, Half)) -> Result<()> {
+    fn tell(&mut self, part: &Part, pass: u64, half: Half) -> Result<()> {
         let options = self.options;
-        let mut out = std::io::stdout().lock();
-        if let (Some(message), None) = (&options.watch.message, options.watch.every) {
-            let around = self.report.around;
+        let (system, report) = (self.report.system_info, &self.report);
+        let message = options.watch.message.as_ref().filter(|_| options.watch.every.is_none());
+        let message = message.map(|message| {
             let moment = dt::Moment {
                 pass: part.clone(),
                 total: self.total.clone(),
                 mode: half.mode(),
-                host: &around.host,
-                user: &around.user,
+                host: &system.host,
+                user: &system.user,
             };
-            self.report.line(&dt::expand(message, options, &moment), &mut out)?;
-        }
+            dt::expand(message, options, &moment)
+        });
         let only_reads = Half::of(options).iter().all(|half| matches!(half, Half::Read | Half::Verify));
-        if !only_reads || options.passes > 1 || options.runtime.is_some() {
-            self.report.pass(part, half, pass, &mut out)?;
-        }
-        out.flush()?;
+        print(self.context.console, |out| {
+            message.iter().try_for_each(|message| report.line(message, out))?;
+            match !only_reads || options.passes > 1 || options.runtime.is_some() {
+                true => report.pass(part, half, pass, out),
+                false => Ok(()),
+            }
+        })?;
         Ok(())
     }
 
     /// I/O that failed is told and ends the test.
-    fn faults(&mut self, run: &Run) -> Result<()> {
-        for event in run.faults() {
+    fn tell_faults(&mut self, faults: &[Event]) -> Result<()> {
+        for event in faults {
             let EventKind::Fault { verb, offset, errno, moved, times, target, .. } = &event.what else {
                 continue;
             };
@@ -246,26 +241,25 @@ impl<'a> Test<'a> {
                 0 => format!("only {moved} were moved"),
                 errno => std::io::Error::from_raw_os_error(*errno).to_string(),
             };
-            let mut out = std::io::stdout().lock();
-            let head =
-                format!("ERROR: Error number {} occurred on {}", self.total.errors, environment::ctime());
-            self.report.line(&head, &mut out)?;
-            self.report.line(
-                &format!("{target}: {verb} failed at offset {}: {why} ({times} times)", offset.0),
-                &mut out,
-            )?;
+            let (number, now) = (self.total.errors, self.context.environment.ctime());
+            let head = format!("ERROR: Error number {number} occurred on {now}");
+            let text = format!("{target}: {verb} failed at offset {}: {why} ({times} times)", offset.0);
+            print(self.context.console, |out| {
+                self.report.line(&head, out)?;
+                self.report.line(&text, out)
+            })?;
         }
         Ok(())
     }
 
-    /// Takes what the engine remembers of a run that began at this time.
-    fn remember(&mut self, engine: &Engine, began_ns: u64) {
+    /// Takes the last operations of a run that began at this time, ns since 1970.
+    fn add_history(&mut self, operations: Vec<PastOperation>, began_ns: u64) {
         let options = self.options;
-        for past in engine.history.take() {
+        for past in operations {
             let reads = past.verb == Verb::Read;
             let record = options.records_of(!reads).most.max(1);
             let counted = past.offset.saturating_sub(options.start()) / record + 1;
-            self.past.push(Remembered {
+            self.history.push(HistoryEntry {
                 at_ns: began_ns + past.at_ns,
                 reads,
                 record: if past.number > 0 { past.number } else { counted },
@@ -274,8 +268,8 @@ impl<'a> Test<'a> {
                 pieces: past.pieces,
             });
         }
-        let surplus = self.past.len().saturating_sub(options.watch.history as usize);
-        self.past.drain(..surplus);
+        let surplus = self.history.len().saturating_sub(options.watch.history as usize);
+        self.history.drain(..surplus);
     }
 
     /// Tells the last operations, if they are kept.
@@ -283,13 +277,22 @@ impl<'a> Test<'a> {
         if self.options.watch.history == 0 {
             return Ok(());
         }
-        let mut out = std::io::stdout().lock();
-        self.report.line("", &mut out)?;
-        for line in dt::history(self.options, &self.past) {
-            self.report.line(&line, &mut out)?;
-        }
-        out.flush()?;
+        print(self.context.console, |out| {
+            self.report.line("", out)?;
+            dt::history(self.options, &self.history).iter().try_for_each(|line| self.report.line(line, out))
+        })?;
         Ok(())
+    }
+}
+
+/// How many of the last operations are kept, and how much of each.
+fn history_depth(options: &Options) -> HistoryDepth {
+    let watch = &options.watch;
+    HistoryDepth {
+        operations: watch.history as usize,
+        bytes: watch.history_bytes as usize,
+        pieces: watch.history_pieces as usize,
+        distance: watch.history_apart.unwrap_or(options.block) as usize,
     }
 }
 
@@ -307,8 +310,13 @@ fn forms(options: &Options) -> Vec<Options> {
     forms
 }
 
-/// What blocks say of the place.
-fn place(options: &Options, target: &system_info::Target, length: u64) -> Result<Place> {
+/// What is known when the first pass begins.
+fn pass_facts(
+    options: &Options,
+    target: &system_info::Target,
+    length: u64,
+    environment: &Environment,
+) -> Result<PassFacts> {
     let pattern = match &options.pattern {
         Pattern::File(name) => {
             let bytes =
@@ -322,14 +330,15 @@ fn place(options: &Options, target: &system_info::Target, length: u64) -> Result
     };
     let host = system_info::host();
     let prefix = options.prefix.as_deref();
-    let prefix = prefix.map(|prefix| system_info::prefix(prefix, options.name(), &host, options.crew.thread));
-    Ok(Place {
+    let (user, thread) = (environment.user(), options.crew.thread);
+    let prefix = prefix.map(|prefix| system_info::prefix(prefix, options.name(), &host, &user, thread));
+    Ok(PassFacts {
         length,
         file: target.kind == TargetKind::RegularFile,
         inode: target.inode,
         host,
         process: std::process::id(),
-        now: environment::seconds(),
+        now: environment.seconds(),
         prefix: prefix.unwrap_or_default(),
         pattern,
         known: false,

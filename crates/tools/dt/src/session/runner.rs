@@ -1,0 +1,108 @@
+//! Who runs the plans of a test and keeps their runs: the measurement itself, or beside other threads an executor of the
+//! thread's own, whose runs go to the measurement.
+
+use crate::Half;
+use fathom_drive::Clock;
+use fathom_record::{Attachments, Control, Disk, Execute, ExecuteError, Outcome, Request, Run};
+use fathom_session::Measurement;
+use fathom_spec::{Permits, Plan};
+use std::sync::mpsc::{Receiver, Sender};
+
+/// Runs the plans of one test.
+pub trait RunPlans {
+    /// Runs a plan.
+    fn execute(
+        &mut self,
+        plan: &Plan,
+        attachments: Attachments,
+        control: &mut dyn Control,
+    ) -> Result<Outcome, ExecuteError>;
+    /// The test may write to this from now on.
+    fn add_consent(&mut self, name: &str);
+    /// Takes a run into the record.
+    fn keep(&mut self, half: Half, thread: u32, run: Run);
+}
+
+/// A run of the record: what it did, and which thread it was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RunOf {
+    /// What it did.
+    pub half: Half,
+    /// Whose, from 1.
+    pub thread: u32,
+    /// Index into the record's runs.
+    pub index: usize,
+}
+
+/// The record of a job.
+pub struct JobRecord<'a> {
+    /// The measurement.
+    pub measurement: Measurement<'a>,
+    /// What its runs are.
+    pub runs: Vec<RunOf>,
+}
+
+impl JobRecord<'_> {
+    /// Takes the runs of threads until none is left that could send one.
+    pub fn keep_all(&mut self, runs: Receiver<(Half, u32, Run)>) {
+        runs.into_iter().for_each(|(half, thread, run)| self.keep(half, thread, run));
+    }
+}
+
+impl RunPlans for JobRecord<'_> {
+    fn execute(
+        &mut self,
+        plan: &Plan,
+        attachments: Attachments,
+        control: &mut dyn Control,
+    ) -> Result<Outcome, ExecuteError> {
+        self.measurement.execute(plan, attachments, control)
+    }
+
+    fn add_consent(&mut self, name: &str) {
+        self.measurement.permits.add_consent(name);
+    }
+
+    fn keep(&mut self, half: Half, thread: u32, run: Run) {
+        self.runs.push(RunOf { half, thread, index: self.measurement.record.runs.len() });
+        self.measurement.keep(run);
+    }
+}
+
+/// One thread of several.
+pub struct ThreadRunner {
+    /// Its own executor.
+    pub execute: Box<dyn Execute + Send>,
+    /// Disks whose counters are sampled.
+    pub disks: Vec<Disk>,
+    /// What it may write.
+    pub permits: Permits,
+    /// Since the measurement began.
+    pub clock: Clock,
+    /// Where its runs go.
+    pub runs: Sender<(Half, u32, Run)>,
+}
+
+impl RunPlans for ThreadRunner {
+    fn execute(
+        &mut self,
+        plan: &Plan,
+        attachments: Attachments,
+        control: &mut dyn Control,
+    ) -> Result<Outcome, ExecuteError> {
+        let began_ns = self.clock.now();
+        let request = Request { plan, permits: &self.permits, disks: &self.disks, attachments };
+        let mut outcome = self.execute.execute(request, control)?;
+        outcome.run.began_ns = began_ns;
+        Ok(outcome)
+    }
+
+    fn add_consent(&mut self, name: &str) {
+        self.permits.add_consent(name);
+    }
+
+    fn keep(&mut self, half: Half, thread: u32, run: Run) {
+        // The measurement takes runs for as long as any thread is there.
+        let _ = self.runs.send((half, thread, run));
+    }
+}
