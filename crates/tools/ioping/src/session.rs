@@ -4,8 +4,8 @@
 use crate::failure::{STATUS_USAGE, short_transfer};
 use crate::plan::KEPT_FILE;
 use crate::{
-    Failure, Invocation, NAME, Options, Preparation, Report, Request, TargetFacts, TargetKind,
-    TargetLabel, USAGE, VERSION, parse, prepare,
+    Failure, Invocation, NAME, Options, Preparation, Report, Request, TargetFacts, TargetKind, TargetLabel,
+    USAGE, VERSION, parse, prepare,
 };
 use fathom_host::{Roots, Scratch, Storage, resolve, scratch::Mark};
 use fathom_record::{
@@ -214,7 +214,8 @@ fn label(options: &Options, facts: TargetFacts, roots: &Roots) -> TargetLabel {
         let (file_system, device) = ("block".to_owned(), "device".to_owned());
         return TargetLabel { path, file_system, device, device_size: facts.size };
     }
-    let below = resolve(roots, Path::new(&options.target)).ok().and_then(|storage: Storage| storage.file_system);
+    let below =
+        resolve(roots, Path::new(&options.target)).ok().and_then(|storage: Storage| storage.file_system);
     let size = rustix::fs::statvfs(&*options.target).map_or(0, |about| about.f_blocks * about.f_frsize);
     let (file_system, device) = below.map_or_else(Default::default, |below| (below.kind, below.source));
     TargetLabel { path, file_system, device, device_size: Bytes(size) }
@@ -243,7 +244,8 @@ fn fill(
             Some(errno) => write(errno_text::of_write(errno)),
             None => {
                 let mut run = run;
-                (run.name, run.purpose, run.load) = ("layout".to_owned(), Purpose::Layout, load_of(&run.plan));
+                (run.name, run.purpose, run.load) =
+                    ("layout".to_owned(), Purpose::Layout, load_of(&run.plan));
                 measurement.keep(run);
                 Ok(())
             }
@@ -423,7 +425,10 @@ mod tests {
         run.events.push(Event { at_ns: 0, what: fault });
         let mut stage = Stage::new(Scene { answer: Some(Ok(Outcome::of(run))), ..Scene::default() });
         let (status, out, err) = stage.run(&Ioping, &["-c", "1", file.path().to_str().unwrap()]);
-        assert_eq!((status, out.as_str(), err.as_str()), (3, "", "ioping: request failed: Input/output error\n"));
+        assert_eq!(
+            (status, out.as_str(), err.as_str()),
+            (3, "", "ioping: request failed: Input/output error\n")
+        );
     }
 
     #[test]

@@ -7,8 +7,8 @@ use super::json::{BATCHES, DEPTHS, cpu_shares, depth_shares, group_rates, share_
 use super::number::{Base, Suffix, short, unit_for};
 use super::tally::{Direction, Series, Tally, directions};
 use super::{Disk, Entry, PEER_VERSION, Report, percent, priorities};
-use fathom_session::errno_text;
 use fathom_record::Latency;
+use fathom_session::errno_text;
 use fathom_spec::GroupId;
 use std::io::{self, Write};
 
@@ -282,7 +282,11 @@ fn usage(job: &ReportJob, tally: &Tally, out: &mut impl Write) -> io::Result<()>
     )?;
     if job.continue_on_error {
         let (total, first) = (tally.errors, tally.first_error);
-        writeln!(out, "     errors    : total={total}, first_error={first}/<{}>", errno_text::of_number(first))?;
+        writeln!(
+            out,
+            "     errors    : total={total}, first_error={first}/<{}>",
+            errno_text::of_number(first)
+        )?;
     }
     let super::LatencyTarget { target_ns, window_us, percentile, depth } = job.latency_target;
     writeln!(
