@@ -317,6 +317,7 @@ fn others_on_the_disk_are_not_taken_for_the_database() {
 fn record(samples: Vec<Sample>) -> ResultRecord {
     let run = Run {
         name: "sessions".into(),
+        phase: None,
         purpose: Purpose::Load,
         load: Load::default(),
         plan: Plan::new(1),
