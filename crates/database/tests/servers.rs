@@ -221,7 +221,7 @@ fn observed(url: &Url) {
     let settings = small();
     load(url, &settings);
     let mut database = Database::open(url.clone()).unwrap();
-    let run = database.observe(Nanos::from_millis(1200), &mut ()).unwrap();
+    let run = database.observe(Nanos::from_millis(1200), &[], &mut ()).unwrap();
     let (first, before) = Counters::nearest(&run.samples, 0).unwrap();
     let (last, after) = Counters::nearest(&run.samples, u64::MAX).unwrap();
     assert!(last > first + 1_000_000_000 && run.workers[0].counts.is_empty());
