@@ -493,6 +493,7 @@ impl<'p, 'j> Conductor<'p, 'j> {
                     group: self.plan.streams[id].group,
                     running: stand.running,
                     outstanding: stand.published.iter().map(|p| p.outstanding.load(Relaxed)).sum(),
+                    verbs: Totals::verbs_of(&self.verbs[id]),
                     counts,
                 }
             })

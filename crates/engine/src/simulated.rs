@@ -104,9 +104,10 @@ type Owner = (StreamId, u32, Vec<Verb>, Arc<Published>);
 fn totals(plan: &Plan, owners: &[Owner], outstanding: &[usize]) -> Vec<Totals> {
     let one = |id: usize| {
         let mut counts = [Counts::default(); CELLS];
-        let (mut held, mut running) = (0, 0);
-        for ((stream, _, _, published), now) in owners.iter().zip(outstanding) {
+        let (mut held, mut running, mut cells) = (0, 0, [None; CELLS]);
+        for ((stream, _, verbs, published), now) in owners.iter().zip(outstanding) {
             if stream.0 as usize == id {
+                cells = Totals::verbs_of(verbs);
                 counts.iter_mut().zip(published.counts()).for_each(|(sum, c)| sum.merge(&c));
                 held += *now as u64;
                 running += 1;
@@ -117,6 +118,7 @@ fn totals(plan: &Plan, owners: &[Owner], outstanding: &[usize]) -> Vec<Totals> {
             group: plan.streams[id].group,
             running,
             outstanding: held,
+            verbs: cells,
             counts,
         }
     };
