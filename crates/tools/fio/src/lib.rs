@@ -23,9 +23,6 @@
 //! | [`help`], [`doc`] | `--cmdhelp`, `--enghelp`, `--showcmd`; `docs/tools/fio.md` |
 //! | [`place`] | where something was said, and what is wrong with it |
 
-#[macro_use]
-extern crate fathom_session;
-
 mod cmdprio;
 pub mod commandline;
 mod dedupe;
