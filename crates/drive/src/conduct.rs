@@ -342,6 +342,7 @@ impl<'c, D: Driver> Conductor<'c, D> {
                     group: self.plan.streams[id].group,
                     running: stream.running,
                     outstanding: stream.outstanding(),
+                    verbs: Totals::verbs_of(&stream.verbs),
                     counts,
                 }
             })
