@@ -249,6 +249,7 @@ impl<Q: Queue, const MANNERED: bool> Worker<Q, MANNERED> {
             return Step::Enter { at_least: 0, until_ns: 0 };
         }
         self.chunk.waits(true);
+        self.parts.recorder.publish();
         if MANNERED && queued == 0 && self.away > 0 {
             allowed.until_ns = allowed.until_ns.min(now + CHECK_LOOK_NS);
         }
