@@ -3,12 +3,13 @@
 
 use crate::content::Checks;
 use crate::files::OpenTarget;
+use crate::geometry::Geometry;
 use crate::guard::Permits;
 use crate::logs::Logs;
 use crate::progress::{Known, Progress, Progresses};
 use crate::queues::{self, Wanted};
 use crate::sinks::Sinks;
-use crate::source::{self, Between, Geometry, Writer};
+use crate::source::{self, Between, Writer};
 use crate::sys::own_descriptors;
 use crate::{
     Caught, History, Lent, copy, manners, open, priorities, standing, tasks, verifying, virtual_time,
@@ -327,7 +328,7 @@ impl Task {
     fn dropping(&self) -> Between {
         let (targets, space) = (self.targets.clone(), self.geometry.space.clone());
         Box::new(move || {
-            for file in open::members(&space).iter().filter_map(|id| targets.get(id.0 as usize)?.fd()) {
+            for file in space.members().iter().filter_map(|id| targets.get(id.0 as usize)?.fd()) {
                 // Only what is on the disk can be dropped; a write that failed is told where it failed.
                 let _ = rustix::fs::fsync(file);
                 let _ = rustix::fs::fadvise(file, 0, None, rustix::fs::Advice::DontNeed);

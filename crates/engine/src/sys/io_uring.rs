@@ -421,7 +421,7 @@ impl Queue for UringQueue {
     fn enter(&mut self, at_least: usize, until_ns: u64) {
         if self.outstanding == 0 {
             if self.done.is_empty() && until_ns != u64::MAX {
-                psync::sleep_until(&self.clock, until_ns);
+                self.clock.sleep_until(until_ns);
             }
             return;
         }
