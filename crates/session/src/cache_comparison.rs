@@ -121,12 +121,12 @@ pub fn run(comparison: &Comparison<'_>, words: &[String], session: &mut Session<
     }
     progress.clear();
     let times = if session.environment.style().unicode { '\u{d7}' } else { 'x' };
-    write(&steps, size, (comparison.content, times), &mut session.console.out())?;
+    write(&steps, size, comparison.content, times, &mut session.console.out())?;
     Ok(Ended::Done)
 }
 
 /// Prints the four figures, and how much of the first two was memory.
-fn write(steps: &[Step; 4], size: Bytes, (content, times): (&str, char), out: &mut impl Write) -> Result<()> {
+fn write(steps: &[Step; 4], size: Bytes, content: &str, times: char, out: &mut impl Write) -> Result<()> {
     writeln!(out, "{size} in blocks of 1 MiB, {content}")?;
     writeln!(out)?;
     for step in steps {
