@@ -1,8 +1,8 @@
 //! Chooses how I/O is asked of the kernel, and falls back where that cannot be had: every fallback is an event of
 //! the record.
 
-use crate::checkers::Beside;
 use crate::cache_drop::CacheDrop;
+use crate::checkers::Beside;
 use crate::content::{Checks, Filling};
 use crate::execute::WorkerMaker;
 use crate::files::OpenTarget;

@@ -21,7 +21,6 @@ const NOT_CUT_YET: &[(&str, &str)] = &[
     ("tools/dt/src/options.rs", "tools/dt/src/watch.rs"),
     ("tools/dt/src/options.rs", "tools/dt/src/workload.rs"),
     ("tools/dt/src/session/damage.rs", "tools/dt/src/session/test.rs"),
-    ("tools/dt/src/session/job.rs", "tools/dt/src/session/test.rs"),
     ("tools/dt/src/watch.rs", "tools/dt/src/report.rs"),
     ("tools/fio/src/dedupe.rs", "tools/fio/src/plan.rs"),
     ("tools/fio/src/file_layout.rs", "tools/fio/src/streams.rs"),
