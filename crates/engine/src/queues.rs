@@ -124,7 +124,7 @@ fn attempt(
     let checkers = (0..wanted.checkers.0).filter_map(|_| content(ArenaView::of(&arena))).collect();
     let inner = Beside::before(content(view), checkers, &wanted.checkers.1)?;
     let turns = arena.turns();
-    let inner = CacheDrop::before(inner, wanted.options.drop_cached, &targets);
+    let inner = CacheDrop::before(inner, wanted.options.drop_cached, targets);
     let filling = || Turning::before(Remembering::before(inner, &wanted.history, seat.clock, second), turns);
     let priorities = Priorities::of(&wanted.priorities, wanted.seed, wanted.told.clone());
     let syncs = (wanted.commit, wanted.sync);
