@@ -4,7 +4,6 @@
 use crate::cache_drop::CacheDrop;
 use crate::checkers::Beside;
 use crate::content::{Checks, Filling};
-use crate::execute::WorkerMaker;
 use crate::files::OpenTarget;
 use crate::history::{History, Remembering};
 use crate::null::NullQueue;
@@ -19,6 +18,7 @@ use crate::sys::psync::{Flags, PsyncCalls, PsyncQueue};
 use crate::sys::stdio::StdioQueue;
 use crate::turning::Turning;
 use crate::verifying::spare;
+use crate::worker_maker::WorkerMaker;
 use fathom_drive::{Perform, Priorities as Told, Seat};
 use fathom_record::ExecuteError;
 use fathom_spec::{Bytes, Content, Priority, QueueKind, QueueOptions, SyncKind};
