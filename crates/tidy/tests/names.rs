@@ -76,17 +76,13 @@ const NOT_RENAMED_YET: &[&str] = &[
 /// A crate that is not listed has none.
 const TUPLE_PARAMETERS: &[(&str, usize)] = &[
     ("cli", 1),
-    ("drive", 4),
+    ("drive", 3),
     ("engine", 21),
-    ("session", 1),
     ("tools/bonnie", 2),
-    ("tools/dt", 9),
     ("tools/fio", 9),
     ("tools/ioping", 2),
-    ("tools/iozone", 4),
     ("tools/orion", 2),
     ("tools/slob", 2),
-    ("tools/sysbench", 2),
 ];
 
 fn is_refused(path: &str) -> bool {
