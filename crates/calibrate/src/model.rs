@@ -72,6 +72,7 @@ impl Model {
             group: GroupId(0),
             running: 1,
             outstanding: u64::from(load),
+            verbs: Totals::verbs_of(&[Verb::Read]),
             counts: Default::default(),
         }];
         let (mut slots, mut slot, mut carried) = (Vec::new(), 0, 0.0);

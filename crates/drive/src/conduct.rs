@@ -186,7 +186,7 @@ impl<'c, D: Driver> Conductor<'c, D> {
                 let edge = (now - lag) - (now - lag) % slot;
                 next_slot = edge + slot + lag;
                 self.watch_for_stalls(now);
-                let steer = self.control.slot(edge, &self.totals());
+                let steer = self.control.slot(edge, &self.totals(edge));
                 self.obey(steer);
             }
         }
@@ -329,19 +329,21 @@ impl<'c, D: Driver> Conductor<'c, D> {
         }
     }
 
-    fn totals(&self) -> Vec<Totals> {
+    /// What the streams that run had done at the edge of a slot.
+    fn totals(&self, edge_ns: u64) -> Vec<Totals> {
         let running = self.streams.iter().enumerate().filter(|(_, stream)| stream.phase == Phase::Running);
         running
             .map(|(id, stream)| {
                 let mut counts = [Counts::default(); CELLS];
                 for published in &stream.published {
-                    counts.iter_mut().zip(published.counts()).for_each(|(sum, c)| sum.merge(&c));
+                    counts.iter_mut().zip(published.counts_at(edge_ns)).for_each(|(sum, c)| sum.merge(&c));
                 }
                 Totals {
                     stream: StreamId(id as u32),
                     group: self.plan.streams[id].group,
                     running: stream.running,
                     outstanding: stream.outstanding(),
+                    verbs: Totals::verbs_of(&stream.verbs),
                     counts,
                 }
             })

@@ -62,8 +62,8 @@ impl<'env> Driver for Threads<'_, 'env> {
         self.clock.now()
     }
 
-    /// Workers tell their counts at the first completion after a slot's edge. Whoever looks at the edge itself finds now
-    /// this slot in them and now the one before.
+    /// A worker tells its counts of an edge when it first looks after it. Whoever asks at the edge itself finds some workers
+    /// that have not looked yet and will have seen more of this slot.
     fn lag_ns(&self, slot_ns: u64) -> u64 {
         slot_ns / 4
     }

@@ -230,9 +230,6 @@ impl<Q: Queue, const MANNERED: bool> Worker<Q, MANNERED> {
             }
         }
         let held = allowed.until_ns != u64::MAX;
-        if self.ended.is_none() {
-            allowed.until_ns = allowed.until_ns.min(self.parts.until_ns);
-        }
         if MANNERED && self.ended.is_some() && !self.parts.manners.last.is_empty() {
             self.draw_last(now);
         }
@@ -249,6 +246,7 @@ impl<Q: Queue, const MANNERED: bool> Worker<Q, MANNERED> {
             return Step::Enter { at_least: 0, until_ns: 0 };
         }
         self.chunk.waits(true);
+        self.parts.recorder.publish();
         if MANNERED && queued == 0 && self.away > 0 {
             allowed.until_ns = allowed.until_ns.min(now + CHECK_LOOK_NS);
         }
@@ -256,11 +254,15 @@ impl<Q: Queue, const MANNERED: bool> Worker<Q, MANNERED> {
             0 => 0,
             _ => self.parts.reap_least.max(allowed.at_least).clamp(1, queued),
         };
+        // While something is outstanding and nothing is held back, the end needs no timer: nothing can be started before
+        // something comes back, and that wakes the worker.
+        if self.ended.is_none() && (held || queued == 0) {
+            allowed.until_ns = allowed.until_ns.min(self.parts.until_ns);
+        }
         Step::Enter { at_least, until_ns: allowed.until_ns }
     }
 
     /// What a worker that is held back may start.
-    #[cold]
     fn restrained(&mut self, now: u64, room: usize) -> Allowed {
         let room = self.left_of_amount(now, room);
         let (outstanding, depth) = (self.queued(), self.depth);
@@ -348,7 +350,6 @@ impl<Q: Queue, const MANNERED: bool> Worker<Q, MANNERED> {
 
     /// Tells whoever holds the worker back; where it is asked for, hands over what was pushed, without waiting, and notes
     /// how long that took.
-    #[cold]
     fn pushed(&mut self, stamp: u64) {
         if let Some(restraint) = &mut self.restraint {
             restraint.started(self.batch.len());
@@ -372,6 +373,8 @@ impl<Q: Queue, const MANNERED: bool> Worker<Q, MANNERED> {
 
     #[inline(always)]
     fn account(&mut self, now: u64) {
+        // Completions are as of the step's beginning: what a batch takes to be counted and filled again is in the latencies
+        // of those that came back meanwhile.
         let counted = self.parts.recorder.counts_at(now);
         self.span_ns.1 = now;
         self.parts.recorder.took(self.done.len());
@@ -410,7 +413,6 @@ impl<Q: Queue, const MANNERED: bool> Worker<Q, MANNERED> {
     }
 
     /// Tells of what came back: the log, whoever holds the worker to a latency, and what is kept by priority.
-    #[cold]
     fn tell(&mut self, now: u64) {
         let counted = self.parts.recorder.counts_at(now);
         for Completion { tag, result } in &self.done {

@@ -2,7 +2,7 @@
 
 use crate::alike::Pairs;
 use crate::caught::Caught;
-use crate::source::{CHECK, OURS, ZEROS, is_write, number};
+use crate::marks::{CHECK, OURS, ZEROS, number};
 use crate::sys::arena::ArenaView;
 use fathom_content::{Damage, Filler, Known, Wrong, fio};
 use fathom_drive::{Checked, Content, Operation};
@@ -62,7 +62,7 @@ fn mismatch(checks: &Checks, operation: &Operation, wrong: &Wrong) -> Checked {
 
 impl Content for Filling {
     fn fill(&mut self, operation: &Operation, tag: u32) {
-        if is_write(operation) {
+        if operation.verb.puts_bytes() {
             let bytes = self.view.bytes(tag, operation.length as usize);
             self.filler.fill(bytes, operation.offset, operation.mark);
         }

@@ -1,15 +1,15 @@
 //! Runs a plan on real files and devices: opens the targets, makes a job of every worker, and lets the conductor
 //! conduct.
 
+use crate::caught::Caught;
 use crate::content::Checks;
 use crate::files::OpenTarget;
-
-use crate::caught::Caught;
+use crate::geometry::Geometry;
 use crate::history::History;
 use crate::logs::Logs;
 use crate::progress::{Known, Progresses};
 use crate::queues::{self, Wanted};
-use crate::source::{self, Between, Geometry, Writer};
+use crate::source::{self, Between, Writer};
 use crate::sys::own_descriptors;
 use crate::{copy, manners, open, priorities, standing, tasks, verifying, virtual_time};
 use fathom_drive::{
@@ -314,7 +314,7 @@ impl Task {
     fn dropping(&self) -> Between {
         let (targets, space) = (self.targets.clone(), self.geometry.space.clone());
         Box::new(move || {
-            for file in open::members(&space).iter().filter_map(|id| targets.get(id.0 as usize)?.fd()) {
+            for file in space.members().iter().filter_map(|id| targets.get(id.0 as usize)?.fd()) {
                 // Only what is on the disk can be dropped; a write that failed is told where it failed.
                 let _ = rustix::fs::fsync(file);
                 let _ = rustix::fs::fadvise(file, 0, None, rustix::fs::Advice::DontNeed);

@@ -9,9 +9,11 @@
 //! | `history` | the last operations of a run |
 //! | `progress` | how far workers got that write what can be verified |
 //! | `copy` | bytes from one place to another |
+//! | `geometry` | where a block of an address space lies |
 //! | `execute` | runs a plan on files and devices |
 //! | `virtual_time` | runs a plan on simulated devices |
 //! | `source` | which operation comes next |
+//! | `marks` | what a source says of an operation's bytes |
 //! | `manners` | what workers do besides: think, sync at the end, keep in step |
 //! | `queues`, `sys`, `null`, `space` | how it is asked of the kernel |
 //! | `standing` | what a worker is to the system: priorities, user, locked memory |
@@ -27,11 +29,13 @@ mod content;
 mod copy;
 mod execute;
 mod files;
+mod geometry;
 pub mod guard;
 mod history;
 pub mod lent;
 pub mod logs;
 mod manners;
+mod marks;
 mod null;
 mod open;
 mod priorities;

@@ -47,7 +47,8 @@ impl Control for Steering {
 
 fn run(plan: &Plan, order: Option<(u64, Steer)>) -> (Run, Steering) {
     let mut steering = Steering { order, ..Steering::default() };
-    let run = Engine::default().execute(plan, &mut steering).unwrap();
+    let run =
+        Engine::default().execute(Request::new(plan), &mut steering).map(|outcome| outcome.run).unwrap();
     (run, steering)
 }
 

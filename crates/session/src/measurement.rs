@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Files that are looked at; of thousands the first ones tell the same.
-const LOOKED_AT_MOST: usize = 64;
+pub const LOOKED_AT_MOST: usize = 64;
 
 /// What a measurement begins with.
 pub struct Setup<'a> {
@@ -226,6 +226,13 @@ impl Measurement<'_> {
     /// Where the record can be found again, in words.
     pub fn saved(&self) -> String {
         self.writer.saved()
+    }
+
+    /// Takes the last run in and finishes: the record is saved once, where [`Measurement::keep`] would save it just
+    /// before.
+    pub fn finish_with(mut self, run: Run, end: End) -> Finished {
+        self.record.runs.push(run);
+        self.finish(end)
     }
 
     /// Makes the figures and the verdict, and keeps the whole.

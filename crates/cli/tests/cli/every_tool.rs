@@ -19,7 +19,7 @@ const TOOLS: &[Row] = &[
     Row {
         tool: "calibrate",
         before: &[],
-        run: "calibrate D --time 5s --size 64m --while-busy",
+        run: "calibrate D --time 25s --size 64m --while-busy --read-only --precision fast",
         endless: "calibrate D --time 10m --size 64m --while-busy",
     },
     Row {

@@ -335,6 +335,7 @@ fn record(samples: Vec<Sample>) -> ResultRecord {
         tool: "slob".into(),
         version: "0.1.0".into(),
         command: Vec::new(),
+        max_latency: None,
         label: None,
         started: "2026-11-21T07:06:15+00:00".into(),
         ended: "2026-11-21T07:06:25+00:00".into(),

@@ -128,7 +128,8 @@ fn permits(crew: &[Options], roots: &Roots, consents: Vec<String>) -> Result<Per
     let mut permits = Permits { consents, ..Permits::new(Policy::WhenHolding) };
     for name in crew.iter().filter(|own| own.changes()).filter_map(|own| own.output.as_ref()) {
         guard::allow_named_file(roots, Path::new(name), &permits).map_err(|error| refusal(&error))?;
-        if Path::new(name).is_file() {
+        // One that is not there yet is made by the first of the threads: the others find it written.
+        if Path::new(name).is_file() || !Path::new(name).exists() {
             permits.add_consent(name);
         }
     }

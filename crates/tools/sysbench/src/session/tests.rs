@@ -35,7 +35,14 @@ fn fails(error: ExecuteError) -> Stage {
 fn totals(operations: u64) -> Vec<Totals> {
     let mut counts = [Counts::default(); CELLS];
     counts[0].operations = operations;
-    vec![Totals { stream: StreamId(0), group: GroupId(0), running: 1, outstanding: 0, counts }]
+    vec![Totals {
+        stream: StreamId(0),
+        group: GroupId(0),
+        running: 1,
+        outstanding: 0,
+        verbs: Totals::verbs_of(&[Verb::Read, Verb::Write]),
+        counts,
+    }]
 }
 
 /// Writes of one worker that took 1 ms each.
