@@ -5,6 +5,7 @@
 //! | [`guard`] | who may be written to |
 //! | `open` | opens targets, settles sizes and regions |
 //! | [`lent`] | targets that are open already |
+//! | `cache_drop` | nothing stays in the page cache |
 //! | `caught` | records that were not as they should be |
 //! | `history` | the last operations of a run |
 //! | `progress` | how far workers got that write what can be verified |
@@ -23,6 +24,7 @@
 //! | [`logs`] | a line for each operation |
 
 mod alike;
+mod cache_drop;
 mod caught;
 mod checkers;
 mod content;

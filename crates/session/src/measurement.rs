@@ -338,8 +338,11 @@ fn is_recording(plan: &Plan, id: usize) -> bool {
     })
 }
 
-/// Is there no storage below any of its targets?
+/// Is there no storage below any of its targets? Files are made and removed without a target.
 fn is_simulated(plan: &Plan) -> bool {
+    if plan.streams.iter().any(|stream| matches!(stream.work, Work::Files(_))) {
+        return false;
+    }
     let mut targets = plan.targets.iter().enumerate();
     targets.all(|(id, target)| matches!(target, Target::Null(_) | Target::Sim(_)) || is_recording(plan, id))
 }
@@ -348,4 +351,36 @@ fn goes_through_the_cache(plan: &Plan) -> bool {
     let mut targets = plan.targets.iter().enumerate();
     targets
         .any(|(id, target)| matches!(target, Target::Path(path) if !path.direct) && !is_recording(plan, id))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fathom_spec::{Blocks, Bytes, Entry, Files, Names, SpaceId, StatCall, Verb};
+
+    #[test]
+    fn files_are_real_though_a_plan_names_no_target() {
+        let mut plan = Plan::new(1);
+        assert!(is_simulated(&plan));
+        let mut stream = Stream::closed("files", Blocks::random_reads(SpaceId(0), Bytes(1)), 1);
+        stream.work = Work::Files(Files {
+            verbs: vec![Verb::Create],
+            count: 1,
+            size: Bytes(0),
+            size_least: None,
+            under: "d".to_owned(),
+            prefix: String::new(),
+            directories: 0,
+            names: Names::NumberFirst { seed: 1 },
+            listed: false,
+            shuffled: false,
+            entry: Entry::File,
+            durable: false,
+            piece: Bytes(0),
+            look: StatCall::Link,
+            first: 0,
+        });
+        plan.add_stream(stream);
+        assert!(!is_simulated(&plan));
+    }
 }

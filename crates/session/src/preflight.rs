@@ -173,10 +173,11 @@ impl Found {
     }
 
     fn warn_unwritten(&mut self, path: &std::path::Path, storage: &Storage) {
-        let Some(size) = storage.size_bytes else { return };
+        // Of an empty file nothing is left unwritten.
+        let Some(size) = storage.size_bytes.filter(|size| *size > 0) else { return };
         let share = match storage.kind {
             TargetKind::RegularFile => {
-                written_bytes(path).map(|written| written.min(size) as f64 / size.max(1) as f64)
+                written_bytes(path).map(|written| written.min(size) as f64 / size as f64)
             }
             TargetKind::BlockDevice => sampled_share(path, size),
             _ => None,
@@ -279,4 +280,22 @@ pub fn busy(roots: &Roots, disks: &[(String, DeviceNumber)], for_: Nanos) -> Opt
         }
     }
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measurement::existing;
+
+    #[test]
+    fn a_hole_is_told_and_an_empty_file_has_none() {
+        let directory = tempfile::tempdir().unwrap();
+        let holes = |name: &str, length: u64| {
+            let path = directory.path().join(name);
+            std::fs::File::create(&path).unwrap().set_len(length).unwrap();
+            look(&Roots::default(), &existing([path.to_str().unwrap()])).evidence.unwritten_share
+        };
+        assert_eq!(holes("empty", 0), None);
+        assert_eq!(holes("hole", 1 << 20), Some(1.0));
+    }
 }

@@ -70,6 +70,12 @@ const TOOLS: &[Row] = &[
         run: "iozone -i 0 -i 1 -i 2 -r 16k -s 64m -I -f f --budget 0",
         endless: "iozone -i 0 -i 1 -i 2 -r 4k -s 1g -I -f f --budget 600",
     },
+    Row {
+        tool: "ioping",
+        before: &[],
+        run: "ioping -q -D -i 1ms -w 2 data",
+        endless: "ioping -q -i 1ms data",
+    },
     #[cfg(feature = "databases")]
     Row {
         tool: "slob",

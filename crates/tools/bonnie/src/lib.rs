@@ -12,6 +12,6 @@ mod plan;
 mod report;
 pub mod session;
 
-pub use options::{Asked, Identity, Meeting, Options, USAGE, parse};
+pub use options::{BarrierKind, Identity, Options, USAGE, parse};
 pub use plan::{Test, plan, tests};
-pub use report::{CSV_HEADER, Figure, Seen, csv, table};
+pub use report::{CSV_HEADER, Figure, Results, csv, table};

@@ -37,7 +37,7 @@ pub struct Identity {
 
 /// How processes wait for each other before each test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Meeting {
+pub enum BarrierKind {
     /// `-ys`: at semaphores, until all have come.
     Semaphores,
     /// `-yp`: until somebody says go on.
@@ -74,7 +74,7 @@ pub struct Options {
     /// `-p`: processes that semaphores are made for; -1: they are removed.
     pub serves: Option<i32>,
     /// `-y`.
-    pub meeting: Option<Meeting>,
+    pub barrier: Option<BarrierKind>,
     /// `-m`.
     pub name: Option<String>,
     /// `-r`, MiB; 0: no checks.
@@ -115,7 +115,7 @@ impl Default for Options {
             directories: 0,
             copies: 1,
             serves: None,
-            meeting: None,
+            barrier: None,
             name: None,
             memory_mib: None,
             runs: None,
@@ -158,28 +158,18 @@ impl Options {
     }
 }
 
-/// What the words ask for.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Asked {
-    /// To measure.
-    Measure(Box<Options>),
-    /// Nothing: the words are wrong, and this is said on stderr.
-    Refused(String),
-}
-
 /// Reads the words.
-pub fn parse(words: &[String]) -> Asked {
-    match understood(words) {
-        Ok(options) => Asked::Measure(Box::new(options)),
-        Err(Some(what)) => Asked::Refused(what),
-        Err(None) => Asked::Refused(USAGE.to_owned()),
-    }
+///
+/// # Errors
+/// What is said of them on stderr.
+pub fn parse(words: &[String]) -> Result<Options, String> {
+    read_all(words).map_err(|wrong| wrong.unwrap_or_else(|| USAGE.to_owned()))
 }
 
 /// `None`: only the usage is told.
 type Wrong = Option<String>;
 
-fn understood(words: &[String]) -> Result<Options, Wrong> {
+fn read_all(words: &[String]) -> Result<Options, Wrong> {
     let mut options = Options::default();
     let mut words: VecDeque<&str> = words.iter().map(String::as_str).collect();
     while let Some(word) = words.pop_front() {
@@ -245,9 +235,9 @@ fn set(options: &mut Options, letter: char, value: &str) -> Result<(), Wrong> {
         // As there, none is as if it had not been said.
         'p' => options.serves = Some(value.parse().map_err(|_| None)?).filter(|processes| *processes != 0),
         'y' => {
-            options.meeting = Some(match value.chars().next() {
-                Some('s') => Meeting::Semaphores,
-                Some('p') => Meeting::Prompt,
+            options.barrier = Some(match value.chars().next() {
+                Some('s') => BarrierKind::Semaphores,
+                Some('p') => BarrierKind::Prompt,
                 _ => return Err(None),
             });
         }
@@ -312,15 +302,12 @@ fn files(options: &mut Options, value: &str) -> Result<(), Wrong> {
 mod tests {
     use super::*;
 
-    fn said(line: &str) -> Asked {
+    fn read(line: &str) -> Result<Options, String> {
         parse(&line.split_whitespace().map(str::to_owned).collect::<Vec<_>>())
     }
 
     fn options(line: &str) -> Options {
-        match said(line) {
-            Asked::Measure(options) => *options,
-            Asked::Refused(why) => panic!("{line}: {why}"),
-        }
+        read(line).unwrap_or_else(|why| panic!("{line}: {why}"))
     }
 
     #[test]
@@ -344,19 +331,19 @@ mod tests {
         assert_eq!(options("").per_character, 3 << 20);
         assert_eq!(options("-f").per_character, 0);
         assert_eq!(options("-f2").per_character, 2 << 20);
-        assert_eq!(said("-f 2"), Asked::Refused(USAGE.to_owned()));
+        assert_eq!(read("-f 2"), Err(USAGE.to_owned()));
     }
 
     #[test]
-    fn copies_processes_and_links_are_understood() {
+    fn copies_processes_and_links_are_read_all() {
         let got = options("-c 3 -p4 -ys -n 1:-1");
-        assert_eq!((got.copies, got.serves, got.meeting), (3, Some(4), Some(Meeting::Semaphores)));
+        assert_eq!((got.copies, got.serves, got.barrier), (3, Some(4), Some(BarrierKind::Semaphores)));
         assert_eq!((got.entry, got.file_most), (Entry::HardLink, 0));
         assert_eq!((options("-p -1").serves, options("-p 0").serves), (Some(-1), None));
         let got = options("-yp -n 2:-2:0:3");
         assert_eq!(
-            (got.meeting, got.entry, got.directories),
-            (Some(Meeting::Prompt), Entry::SymbolicLink, 3)
+            (got.barrier, got.entry, got.directories),
+            (Some(BarrierKind::Prompt), Entry::SymbolicLink, 3)
         );
         assert_eq!(options("-n 1:9:0:1:4k").file_chunk, 4096);
     }
@@ -375,7 +362,7 @@ mod tests {
             "-n 1:-3",
             "-p x",
         ];
-        usage.iter().for_each(|line| assert_eq!(said(line), Asked::Refused(USAGE.to_owned()), "{line}"));
+        usage.iter().for_each(|line| assert_eq!(read(line), Err(USAGE.to_owned()), "{line}"));
         let named = [
             ("-Q", "invalid option -- 'Q'"),
             ("-s", "requires an argument -- 's'"),
@@ -383,7 +370,7 @@ mod tests {
             ("--limit-cache", "wants a size"),
         ];
         for (line, words) in named {
-            assert!(matches!(said(line), Asked::Refused(why) if why.contains(words)), "{line}");
+            assert!(matches!(read(line), Err(why) if why.contains(words)), "{line}");
         }
     }
 

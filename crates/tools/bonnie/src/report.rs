@@ -36,9 +36,9 @@ pub struct Figure {
     pub longest_us: u64,
 }
 
-/// All that was seen.
+/// What all tests did.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Seen {
+pub struct Results {
     /// The machine's name.
     pub name: String,
     /// The seed.
@@ -49,7 +49,7 @@ pub struct Seen {
     pub figures: Vec<(Test, Figure)>,
 }
 
-impl Seen {
+impl Results {
     fn of(&self, test: Test) -> Option<Figure> {
         self.figures.iter().find(|(of, _)| *of == test).map(|(_, figure)| *figure)
     }
@@ -140,33 +140,33 @@ fn named(name: &str, right: &str) -> String {
     format!("{name}{right:>pad$}")
 }
 
-fn latencies(seen: &Seen, tests: [Test; 6]) -> String {
+fn latencies(results: &Results, tests: [Test; 6]) -> String {
     let mut line = format!("{:17}", "Latency");
     for test in tests {
-        let text = seen.of(test).map(|figure| figure.latency()).unwrap_or_default();
+        let text = results.of(test).map(|figure| figure.latency()).unwrap_or_default();
         let _ = write!(line, "{text:>10}");
     }
     line
 }
 
 /// The table: bulk I/O, then files, what there is of them.
-pub fn table(options: &Options, seen: &Seen, out: &mut impl Write) -> io::Result<()> {
-    if seen.size > 0 {
+pub fn table(options: &Options, results: &Results, out: &mut impl Write) -> io::Result<()> {
+    if results.size > 0 {
         writeln!(out, "Version 2.00a       ------Sequential Output------ --Sequential Input- --Random-")?;
         writeln!(out, "                    -Per Chr- --Block-- -Rewrite- -Per Chr- --Block-- --Seeks--")?;
         writeln!(out, "Name:Size etc        /sec %CP  /sec %CP  /sec %CP  /sec %CP  /sec %CP  /sec %CP")?;
-        let mut line = named(&seen.name, &size_and_more(options, seen.size));
+        let mut line = named(&results.name, &size_and_more(options, results.size));
         for test in BULK {
-            line += &cell(seen.of(test), if test == Test::Seek { seeks } else { speed });
+            line += &cell(results.of(test), if test == Test::Seek { seeks } else { speed });
         }
         writeln!(out, "{line}")?;
-        writeln!(out, "{}", latencies(seen, BULK))?;
+        writeln!(out, "{}", latencies(results, BULK))?;
     }
     if options.files == 0 {
         return writeln!(out);
     }
     writeln!(out, "Version 2.00a       ------Sequential Create------ --------Random Create--------")?;
-    let name: String = seen.name.chars().take(19).collect();
+    let name: String = results.name.chars().take(19).collect();
     writeln!(out, "{name:<19} -Create-- --Read--- -Delete-- -Create-- --Read--- -Delete--")?;
     let (head, mut line) = if options.sizes_files() {
         let numbers = match links(options) {
@@ -183,10 +183,10 @@ pub fn table(options: &Options, seen: &Seen, out: &mut impl Write) -> io::Result
     writeln!(out, "{head}  /sec %CP  /sec %CP  /sec %CP  /sec %CP  /sec %CP  /sec %CP")?;
     line = format!("{line:>19}");
     for test in FILES {
-        line += &cell(seen.of(test), |rate| format!("{rate:.0}"));
+        line += &cell(results.of(test), |rate| format!("{rate:.0}"));
     }
     writeln!(out, "{line}")?;
-    writeln!(out, "{}", latencies(seen, FILES))
+    writeln!(out, "{}", latencies(results, FILES))
 }
 
 fn pair(figure: Option<Figure>, says: impl Fn(f64) -> String) -> String {
@@ -198,22 +198,22 @@ fn pair(figure: Option<Figure>, says: impl Fn(f64) -> String) -> String {
 }
 
 /// The CSV line, with its end.
-pub fn csv(options: &Options, seen: &Seen, out: &mut impl Write) -> io::Result<()> {
+pub fn csv(options: &Options, results: &Results, out: &mut impl Write) -> io::Result<()> {
     let shown = |number: u64| if number > 0 { number.to_string() } else { String::new() };
     let mut fields = vec![
         "1.98,2.00a".to_owned(),
-        seen.name.replace(',', " "),
+        results.name.replace(',', " "),
         options.copies.to_string(),
-        seen.seed.to_string(),
+        results.seed.to_string(),
     ];
-    match seen.size {
+    match results.size {
         0 => fields.push(",,,".to_owned()),
         // As there, the size of a block is left out.
         size => fields.push(format!("{},,{},{}", size_name(size), options.seeks, options.seekers)),
     }
     let whole = |rate: f64| format!("{rate:.0}");
     for test in BULK {
-        fields.push(pair(seen.of(test), if test == Test::Seek { seeks } else { whole }));
+        fields.push(pair(results.of(test), if test == Test::Seek { seeks } else { whole }));
     }
     let most = links(options).map_or_else(|| shown(options.file_most), str::to_owned);
     let (least, directories) = (shown(options.file_least), shown(options.directories.into()));
@@ -221,8 +221,8 @@ pub fn csv(options: &Options, seen: &Seen, out: &mut impl Write) -> io::Result<(
         0 => fields.push(",,,,".to_owned()),
         files => fields.push(format!("{files},{most},{least},{directories},")),
     }
-    fields.extend(FILES.map(|test| pair(seen.of(test), whole)));
-    let longest = |test| seen.of(test).map(|figure| figure.latency()).unwrap_or_default();
+    fields.extend(FILES.map(|test| pair(results.of(test), whole)));
+    let longest = |test| results.of(test).map(|figure| figure.latency()).unwrap_or_default();
     fields.extend(BULK.into_iter().chain(FILES).map(longest));
     writeln!(out, "{}", fields.join(","))
 }
@@ -231,9 +231,9 @@ pub fn csv(options: &Options, seen: &Seen, out: &mut impl Write) -> io::Result<(
 mod tests {
     use super::*;
 
-    fn seen(tests: &[Test], figure: Figure) -> Seen {
+    fn results(tests: &[Test], figure: Figure) -> Results {
         let figures = tests.iter().map(|test| (*test, figure)).collect();
-        Seen { name: "vm".to_owned(), seed: 7, size: 64 << 20, figures }
+        Results { name: "vm".to_owned(), seed: 7, size: 64 << 20, figures }
     }
 
     const SLOW: Figure = Figure { amount: 1000.0, elapsed_s: 2.0, cpu_s: 0.72, longest_us: 70_668 };
@@ -242,7 +242,7 @@ mod tests {
     fn columns_stand_where_bonnie_puts_them() {
         let all: Vec<Test> = BULK.into_iter().chain(FILES).collect();
         let mut text = Vec::new();
-        table(&Options::default(), &seen(&all, SLOW), &mut text).unwrap();
+        table(&Options::default(), &results(&all, SLOW), &mut text).unwrap();
         let text = String::from_utf8(text).unwrap();
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(
@@ -261,10 +261,10 @@ mod tests {
     fn what_was_left_out_is_blank_and_what_was_too_fast_is_crossed() {
         let fast = Figure { elapsed_s: 0.49, ..SLOW };
         let options = Options { files: 0, chunk: 16_384, seeks: 1000, ..Options::default() };
-        let mut seen = seen(&[Test::Write, Test::Rewrite, Test::Read, Test::Seek], fast);
-        (seen.name, seen.size) = ("averyveryverylongname".to_owned(), 1 << 30);
+        let mut results = results(&[Test::Write, Test::Rewrite, Test::Read, Test::Seek], fast);
+        (results.name, results.size) = ("averyveryverylongname".to_owned(), 1 << 30);
         let mut text = Vec::new();
-        table(&options, &seen, &mut text).unwrap();
+        table(&options, &results, &mut text).unwrap();
         let text = String::from_utf8(text).unwrap();
         let line = "averyv 1G:16k::1000           +++++ +++ +++++ +++           +++++ +++ +++++ +++";
         assert_eq!(text.lines().nth(3), Some(line));
@@ -275,7 +275,7 @@ mod tests {
     fn copies_and_links_stand_where_bonnie_puts_them() {
         let rows = |options: &Options| {
             let mut text = Vec::new();
-            table(options, &seen(&[Test::Write, Test::CreateInOrder], SLOW), &mut text).unwrap();
+            table(options, &results(&[Test::Write, Test::CreateInOrder], SLOW), &mut text).unwrap();
             let text = String::from_utf8(text).unwrap();
             let lines: Vec<&str> = text.lines().collect();
             [3, 7, 8].map(|at| lines[at][..19].to_owned())
@@ -287,7 +287,7 @@ mod tests {
         assert_eq!(rows(&options), ["vm      64M:4k:3:64", "files:max          ", "            1:300:0"]);
         let mut line = Vec::new();
         let options = Options { entry: Entry::SymbolicLink, ..options };
-        csv(&options, &seen(&[], SLOW), &mut line).unwrap();
+        csv(&options, &results(&[], SLOW), &mut line).unwrap();
         let line = String::from_utf8(line).unwrap();
         assert!(
             line.starts_with("1.98,2.00a,vm,3,7,64M,,64,5,") && line.contains(",1,symlink,,,,"),
@@ -302,7 +302,7 @@ mod tests {
             let options = Options { files, ..Options::default() };
             let tests = super::super::tests(&options, size);
             let mut line = Vec::new();
-            csv(&options, &Seen { size, ..seen(&tests, SLOW) }, &mut line).unwrap();
+            csv(&options, &Results { size, ..results(&tests, SLOW) }, &mut line).unwrap();
             let line = String::from_utf8(line).unwrap();
             assert_eq!(line.split(',').count(), 50, "{line}");
         }

@@ -2,6 +2,7 @@
 //! corruption out. Comparing goes on while the next record is read.
 
 mod classic;
+mod context;
 mod damage;
 mod figures;
 mod job;

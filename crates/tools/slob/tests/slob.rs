@@ -341,7 +341,6 @@ fn record(samples: Vec<Sample>) -> ResultRecord {
         ended: "2026-11-21T07:06:25+00:00".into(),
         ending: Ending::Complete,
         targets: Vec::new(),
-        max_latency: None,
         facts: serde_json::Value::Null,
         runs: vec![run],
         summary: Default::default(),

@@ -2,10 +2,9 @@
 //! uses, so that its processes and these may meet.
 
 use super::refuse;
-use crate::{Meeting, Options, Test};
+use crate::{BarrierKind, Options, Test};
 use fathom_engine::Semaphores;
-use fathom_session::environment::Interrupt;
-use fathom_session::step;
+use fathom_session::{Console, Interrupt, errno_text};
 use std::io::Write;
 
 /// bonnie++'s key.
@@ -14,27 +13,27 @@ const KEY: i32 = 0x1267;
 const COUNT: u16 = 12;
 
 fn failed(what: &str, error: &std::io::Error) -> String {
-    format!("Can't {what}: {}\n", step::reason(error.raw_os_error().unwrap_or(0)))
+    format!("Can't {what}: {}\n", errno_text::of_write(error.raw_os_error().unwrap_or(0)))
 }
 
-fn say(text: &str) {
+fn say(console: &Console, text: &str) {
     // Who closed stdout does not want to know.
-    let mut out = std::io::stdout().lock();
+    let mut out = console.out();
     let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
 }
 
 /// Makes the semaphores for so many processes, or with -1 removes them; answers the exit status.
-pub fn serve(processes: i32) -> u8 {
+pub fn serve(processes: i32, console: &Console) -> u8 {
     let outcome = match processes {
         -1 => remove().map(|()| "Semaphore removed.\n".to_owned()),
         _ => make(processes).map(|()| format!("Creating semaphore for {processes} procs.\n")),
     };
     match outcome {
-        Ok(said) => {
-            say(&said);
+        Ok(text) => {
+            say(console, &text);
             0
         }
-        Err(why) => refuse(&why),
+        Err(why) => refuse(console, &why),
     }
 }
 
@@ -53,37 +52,43 @@ fn find() -> Result<Semaphores, String> {
     Semaphores::find(KEY, COUNT).map_err(|error| failed("get semaphore ID", &error))
 }
 
-/// Where the processes meet.
-pub enum Place {
+/// Where the processes wait for each other.
+pub enum Barrier {
     /// There is only this one.
-    Nowhere,
+    None,
     /// At semaphores.
     Semaphores(Semaphores),
     /// Somebody says when.
     Prompt,
 }
 
-impl Place {
+impl Barrier {
     /// What `-y` asks for.
+    ///
+    /// # Errors
+    /// In bonnie++'s words, when nobody made the semaphores.
     pub fn of(options: &Options) -> Result<Self, String> {
-        match options.meeting {
-            None => Ok(Place::Nowhere),
-            Some(Meeting::Semaphores) => find().map(Place::Semaphores),
-            Some(Meeting::Prompt) => Ok(Place::Prompt),
+        match options.barrier {
+            None => Ok(Barrier::None),
+            Some(BarrierKind::Semaphores) => find().map(Barrier::Semaphores),
+            Some(BarrierKind::Prompt) => Ok(Barrier::Prompt),
         }
     }
 
     /// Waits before a test until all have come, or the user has had enough.
-    pub fn wait(&self, test: Test, interrupt: &Interrupt) -> Result<(), String> {
+    ///
+    /// # Errors
+    /// In bonnie++'s words.
+    pub fn wait(&self, test: Test, interrupt: &Interrupt, console: &Console) -> Result<(), String> {
         match self {
-            Place::Nowhere => Ok(()),
-            Place::Semaphores(all) => {
+            Barrier::None => Ok(()),
+            Barrier::Semaphores(all) => {
                 let met = all.meet(test as u16, || interrupt.raised());
                 met.map(|_| ()).map_err(|error| failed("decrement semaphore", &error))
             }
             // The end of stdin is an answer too.
-            Place::Prompt => {
-                say(&format!("\n{}:\n", test as u8));
+            Barrier::Prompt => {
+                say(console, &format!("\n{}:\n", test as u8));
                 let mut line = String::new();
                 std::io::stdin()
                     .read_line(&mut line)

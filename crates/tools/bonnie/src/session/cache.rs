@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-/// Whether the kernel has the older hierarchy, where each controller has a tree of its own, or the newer one.
+/// The older hierarchy, where each controller has a tree of its own, and the newer one.
 const OLDER: &str = "/sys/fs/cgroup/memory";
 const NEWER: &str = "/sys/fs/cgroup";
 
@@ -28,9 +28,17 @@ impl Limit {
                 own.display()
             )
         };
+        if tree == NEWER {
+            // Without the controller among the parent's, the files below do not appear.
+            let _ = std::fs::write(Path::new(tree).join("cgroup.subtree_control"), "+memory");
+        }
         std::fs::create_dir(&own).map_err(cannot)?;
         let limit = Limit { own: own.clone(), former };
         std::fs::write(own.join(setting), bytes.to_string()).map_err(cannot)?;
+        if tree == NEWER {
+            // What is swapped out would go around the limit.
+            let _ = std::fs::write(own.join("memory.swap.max"), "0");
+        }
         std::fs::write(own.join("cgroup.procs"), std::process::id().to_string()).map_err(cannot)?;
         Ok(limit)
     }

@@ -1,14 +1,18 @@
 //! Whom `-u` and `-g` mean, and how the program becomes that user: it starts itself again as him.
 
 use crate::Identity;
-use fathom_session::Context;
+use fathom_host::users;
 use std::os::unix::process::CommandExt;
 
 /// The group of a user who was given as a number.
 const NOGROUP: &str = "nogroup";
 
-/// Becomes the user. Answers what bonnie++ says then; nothing where no user was asked for.
-pub fn become_user(identity: &Identity, context: &Context) -> Result<Option<String>, String> {
+/// Becomes the user; `command` is the program's own command line. Answers what bonnie++ says then; nothing where no user was
+/// asked for.
+///
+/// # Errors
+/// In bonnie++'s words, when there is no such user or group, or when this process may not become them.
+pub fn become_user(identity: &Identity, command: &[String]) -> Result<Option<String>, String> {
     let Some(user) = &identity.user else { return Ok(None) };
     let (uid, own) = find_user(user).ok_or_else(|| format!("Can't find user {user}\n"))?;
     let gid = match &identity.group {
@@ -20,7 +24,7 @@ pub fn become_user(identity: &Identity, context: &Context) -> Result<Option<Stri
         if now.0 != 0 {
             return Err(format!("Can't set gid to {gid}.\n"));
         }
-        let (name, words) = context.command.split_first().ok_or("no name\n")?;
+        let (name, words) = command.split_first().ok_or("no name\n")?;
         let mut again = std::process::Command::new("/proc/self/exe");
         let error = again.arg0(name).args(words).uid(uid).gid(gid).exec();
         return Err(format!("Can't set uid to {uid}: {error}\n"));
@@ -28,25 +32,16 @@ pub fn become_user(identity: &Identity, context: &Context) -> Result<Option<Stri
     Ok(Some(format!("Using uid:{uid}, gid:{gid}.\n")))
 }
 
-/// Fields of the line of a name, in a file of the form of /etc/passwd.
-fn line(text: &str, name: &str) -> Option<Vec<String>> {
-    let mut lines = text.lines().map(|line| line.split(':').collect::<Vec<_>>());
-    let found = lines.find(|fields| fields.first() == Some(&name))?;
-    Some(found.into_iter().map(str::to_owned).collect())
-}
-
-/// Number and first group; a user who is a number has none.
+/// Number and first group; a user who is a number has none. A name service that cannot be asked knows nobody, as in
+/// bonnie++.
 fn find_user(user: &str) -> Option<(u32, Option<u32>)> {
     if let Ok(number) = user.parse() {
         return Some((number, None));
     }
-    let fields = line(&std::fs::read_to_string("/etc/passwd").ok()?, user)?;
-    Some((fields.get(2)?.parse().ok()?, fields.get(3)?.parse().ok()))
+    let found = users::user(user).ok()??;
+    Some((found.user, Some(found.group)))
 }
 
 fn find_group(group: &str) -> Option<u32> {
-    group
-        .parse()
-        .ok()
-        .or_else(|| line(&std::fs::read_to_string("/etc/group").ok()?, group)?.get(2)?.parse().ok())
+    group.parse().ok().or_else(|| users::group(group).ok()?)
 }

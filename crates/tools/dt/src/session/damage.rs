@@ -1,6 +1,6 @@
 //! Tells of records that were not as they should be: looks where they stand, reads them again, saves both.
 
-use super::job::JobContext;
+use super::context::JobContext;
 use super::print;
 use super::runner::RunPlans;
 use super::test::Test;

@@ -1,5 +1,6 @@
 //! One job: one test, or several at a time, each in a thread of its own on its file or its slice. Keeps the record of all.
 
+use super::context::JobContext;
 use super::figures::figures;
 use super::runner::{JobRecord, ThreadRunner};
 use super::test::Test;
@@ -13,27 +14,12 @@ use fathom_record::Note;
 use fathom_session::measurement::existing;
 use fathom_session::targets::Ready;
 use fathom_session::watch::Progress;
-use fathom_session::{Console, End, Environment, Interrupt, Session, Setup};
+use fathom_session::{End, Session, Setup};
 use fathom_spec::{Permits, Policy};
 use std::collections::BTreeSet;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::mpsc;
-
-/// What the tests of a job share.
-#[derive(Clone, Copy)]
-pub struct JobContext<'a> {
-    /// Clock of day, user, what may be written.
-    pub environment: &'a Environment,
-    /// Where they speak.
-    pub console: &'a Console,
-    /// Where /sys, /proc and /dev are.
-    pub roots: &'a Roots,
-    /// Has the user had enough?
-    pub interrupt: &'a Interrupt,
-    /// The progress bar.
-    pub progress: &'a Progress,
-}
 
 /// Does what was asked for; answers whether everything was as it should be.
 pub fn run(options: &Options, session: &mut Session<'_>) -> Result<bool> {

@@ -1,7 +1,7 @@
 //! What is done and said while a half of a pass runs: progress, keep-alive messages, the watchdog, the end by the user.
 
+use super::context::JobContext;
 use super::damage::trigger;
-use super::job::JobContext;
 use super::print;
 use crate::{self as dt, Half, Moment, Part, Report, Stall, Watchdog};
 use fathom_record::{Control, Steer, StopReason, Totals};

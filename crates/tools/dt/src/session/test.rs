@@ -1,6 +1,6 @@
 //! One test: its passes, what it says of them, and what it remembers.
 
-use super::job::JobContext;
+use super::context::JobContext;
 use super::live::Live;
 use super::runner::RunPlans;
 use super::{count, damage, print, refusal, system_info};

@@ -46,7 +46,14 @@ fn file(folder: &tempfile::TempDir, name: &str) -> String {
 fn totals(operations: u64, errors: u32) -> Vec<Totals> {
     let mut counts = [Counts::default(); CELLS];
     (counts[0].operations, counts[0].errors) = (operations, errors);
-    vec![Totals { stream: StreamId(0), group: GroupId(0), running: 1, outstanding: 0, counts }]
+    vec![Totals {
+        stream: StreamId(0),
+        group: GroupId(0),
+        running: 1,
+        outstanding: 0,
+        verbs: Default::default(),
+        counts,
+    }]
 }
 
 #[test]
