@@ -76,14 +76,16 @@ const NOT_RENAMED_YET: &[&str] = &[
 /// A crate that is not listed has none.
 const TUPLE_PARAMETERS: &[(&str, usize)] = &[
     ("cli", 1),
-    ("drive", 4),
+    ("drive", 3),
     ("engine", 21),
-    ("tools/fio", 9),
+<<<<<<< HEAD
+    ("tools/bonnie", 2),
+=======
+>>>>>>> seam
+    ("tools/fio", 7),
     ("tools/ioping", 2),
-    ("tools/iozone", 4),
     ("tools/orion", 2),
     ("tools/slob", 2),
-    ("tools/sysbench", 2),
 ];
 
 fn is_refused(path: &str) -> bool {
