@@ -58,19 +58,26 @@ pub fn load_figures(run: &Run) -> BTreeMap<FigureName, Figure> {
 /// A run that was over before one whole slot was: what the workers counted in all, without an error.
 fn without_slots(run: &Run) -> BTreeMap<FigureName, Figure> {
     let mut figures = BTreeMap::new();
-    let all = run.workers.iter().flat_map(|w| &w.counts);
-    let operations: u64 = all.map(|(_, counts)| counts.operations).sum();
+    let all = || run.workers.iter().flat_map(|w| &w.counts);
+    let operations: u64 = all().map(|(_, counts)| counts.operations).sum();
+    let bytes: u64 = all().map(|(_, counts)| counts.bytes).sum();
     let spans = || run.workers.iter().map(|w| w.span_ns);
     let first = spans().map(|span| span.0).min().unwrap_or(0);
     let last = spans().map(|span| span.1).max().unwrap_or(0);
     if operations == 0 || last <= first {
         return figures;
     }
-    let rate = operations as f64 / ((last - first) as f64 / 1e9);
-    let mut rate = figure(run, rate, None, Unit::PerSecond, None);
-    rate.converged = false;
-    rate.note = Some("over before one whole slot was".to_owned());
-    figures.insert(FigureName::Iops, rate);
+    let seconds = (last - first) as f64 / 1e9;
+    let short = |value: f64, unit| Figure {
+        converged: false,
+        note: Some("over before one whole slot was".to_owned()),
+        ..figure(run, value, None, unit, None)
+    };
+    figures.insert(FigureName::Iops, short(operations as f64 / seconds, Unit::PerSecond));
+    if bytes > 0 {
+        let mbps = bytes as f64 / MIB as f64 / seconds;
+        figures.insert(FigureName::Mbps, short(mbps, Unit::MebibytesPerSecond));
+    }
     for (name, verb) in [(FigureName::ReadLatency, Verb::Read), (FigureName::WriteLatency, Verb::Write)] {
         let (service, _) = latencies(run, |v| v == verb);
         if service.count > 0 {
@@ -131,5 +138,33 @@ fn plain(latency: &Latency, share: f64) -> LatencyFigures {
         count: latency.count,
         effective,
         over_limit: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fathom_record::{Counts, StopReason, WorkerTotals};
+    use fathom_spec::Plan;
+
+    #[test]
+    fn a_run_shorter_than_a_slot_has_both_throughputs_and_no_error() {
+        let mut run = Run::empty(&Plan::new(1));
+        let counts = Counts { operations: 4, bytes: 4 * MIB, ..Counts::default() };
+        run.workers.push(WorkerTotals {
+            stream: StreamId(0),
+            worker: 0,
+            user_ns: 0,
+            system_ns: 0,
+            span_ns: (0, 2_000_000),
+            counts: vec![(Verb::Write, counts)],
+            ended: StopReason::Finished,
+            outstanding_most: 1,
+        });
+        let figures = described(&run);
+        let told = |name| figures.get(&name).map(|figure: &Figure| (figure.value, figure.half_width));
+        assert_eq!(told(FigureName::Iops), Some((2000.0, None)));
+        assert_eq!(told(FigureName::Mbps), Some((2000.0, None)));
+        assert!(!figures[&FigureName::Mbps].converged);
     }
 }

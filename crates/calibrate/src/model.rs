@@ -10,7 +10,9 @@ use fathom_record::{
 };
 use fathom_spec::{GroupId, LatencyLimit, Nanos, Statistic, StreamId, Verb, Window};
 
+/// A device whose rates follow from a formula.
 pub struct Model {
+    /// Operations that it serves at a time.
     pub ways: u32,
     pub service_ns: u64,
     /// Operations a second that a throttle lets through.
@@ -22,6 +24,7 @@ pub struct Model {
     pub again: u64,
 }
 
+/// What a calibration of so many seconds asks in these tests.
 pub fn question(seconds: u64) -> Question {
     Question {
         limit: LatencyLimit { of: Statistic::Mean, at_most: Nanos::from_millis(20) },
@@ -36,6 +39,7 @@ pub fn question(seconds: u64) -> Question {
 }
 
 impl Model {
+    /// 100 us a small operation, steady and without a throttle.
     pub fn new(ways: u32) -> Self {
         Model {
             ways,
@@ -47,6 +51,7 @@ impl Model {
         }
     }
 
+    /// The run that a job would be on it.
     pub fn execute(&self, job: &Job, began: Nanos) -> Run {
         let load: u32 = job.plan.streams.iter().map(|s| s.workers * s.depth.most()).sum();
         let pieces = if job.phase.is_large() { 16 } else { 1 };
@@ -67,6 +72,7 @@ impl Model {
             group: GroupId(0),
             running: 1,
             outstanding: u64::from(load),
+            verbs: Totals::verbs_of(&[Verb::Read]),
             counts: Default::default(),
         }];
         let (mut slots, mut slot, mut carried) = (Vec::new(), 0, 0.0);

@@ -13,6 +13,7 @@ pub const TOOLS: &[&dyn Tool] = &[
     &fathom_slob::session::Slob,
     &fathom_bonnie::session::Bonnie,
     &fathom_iozone::session::Iozone,
+    &fathom_ioping::session::Ioping,
 ];
 
 /// The tool of that name.

@@ -199,7 +199,10 @@ impl Filler {
                 Some(self.looked_into(wrong, bytes, offset))
             }
             Content::SysbenchSum => sysbench::check(bytes, offset).err().map(|wrong| Wrong {
-                damage: Damage::Corrupt,
+                damage: match wrong {
+                    sysbench::Wrong::Checksum { .. } => Damage::Corrupt,
+                    sysbench::Wrong::Offset { .. } => Damage::Misdirected,
+                },
                 offset,
                 length: bytes.len() as u32,
                 note: wrong.to_string(),

@@ -34,7 +34,6 @@ pub enum Wrong {
 }
 
 impl fmt::Display for Wrong {
-    /// One line of text, from which [`Wrong::parse`] makes the value again.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Wrong::Checksum { calculated, stored } => {
@@ -42,20 +41,6 @@ impl fmt::Display for Wrong {
             }
             Wrong::Offset { stored } => write!(f, "offset: {stored} stored"),
         }
-    }
-}
-
-impl Wrong {
-    /// Reads what `Display` has written.
-    pub fn parse(text: &str) -> Option<Self> {
-        let hexadecimal = |text: &str| u32::from_str_radix(text.trim().strip_prefix("0x")?, 16).ok();
-        if let Some(rest) = text.strip_prefix("checksum: ") {
-            let (calculated, stored) = rest.split_once(" calculated, ")?;
-            let stored = hexadecimal(stored.strip_suffix(" stored")?)?;
-            return Some(Wrong::Checksum { calculated: hexadecimal(calculated)?, stored });
-        }
-        let stored = text.strip_prefix("offset: ")?.strip_suffix(" stored")?.parse().ok()?;
-        Some(Wrong::Offset { stored })
     }
 }
 
@@ -93,14 +78,6 @@ mod tests {
             Err(Wrong::Checksum { calculated: 0x6633_7A37, stored: 0 }),
             "files prepared without --validate"
         );
-    }
-
-    #[test]
-    fn what_is_wrong_survives_being_told() {
-        for wrong in [Wrong::Checksum { calculated: 1, stored: 0xFFFF_FFFF }, Wrong::Offset { stored: 9 }] {
-            assert_eq!(Wrong::parse(&wrong.to_string()), Some(wrong));
-        }
-        assert_eq!(Wrong::parse("checksum: x"), None);
     }
 
     #[test]

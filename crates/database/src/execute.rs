@@ -10,7 +10,7 @@ use crate::url::{Brand, Url};
 use crate::work::{Doing, SessionWork, verbs};
 use fathom_drive::{
     Begin, Clock, HostSampler, Job, Metronome, Pace, Perform, Recorder, Seat, SerialParts, WorkerOutcome,
-    conduct, run_serial,
+    conduct, run_serial, stream_seed, worker_seed,
 };
 use fathom_host::{DeviceNumber, Roots, resolve};
 use fathom_record::{CELLS, Control, Disk, Execute, ExecuteError, Outcome, Request, Run, StopReason};
@@ -303,11 +303,7 @@ impl Task {
                     target: self.url.to_string(),
                     doing: Doing::Nothing,
                 },
-                pace: pace(
-                    &self.stream.arrival,
-                    begin.at_ns,
-                    self.seed ^ u64::from(worker).wrapping_mul(7919),
-                ),
+                pace: pace(&self.stream.arrival, begin.at_ns, worker_seed(self.seed, worker)),
                 recorder: Recorder::new(
                     begin.interval,
                     begin.frame,
@@ -340,7 +336,7 @@ impl Execute for Database {
                 id: StreamId(id as u32),
                 shape: self.loaded(work)?,
                 block_bytes: self.facts.block_bytes,
-                seed: plan.seed ^ (id as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15),
+                seed: stream_seed(plan, StreamId(id as u32)),
             });
             for worker in 0..stream.workers {
                 let task = task.clone();

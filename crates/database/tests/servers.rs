@@ -4,7 +4,7 @@ mod common;
 
 use common::*;
 use fathom_database::*;
-use fathom_record::{Control, Event, EventKind, Execute, Steer, StopReason, Totals};
+use fathom_record::{Control, Event, EventKind, Execute, Request, Steer, StopReason, Totals};
 use fathom_spec::*;
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use std::path::Path;
@@ -99,7 +99,8 @@ fn too_many(url: &Url, most: u32) {
     let settings = Settings { threads: most / 2 + 1, ..small() };
     load(url, &small());
     let mut database = Database::open(url.clone()).unwrap();
-    let error = database.execute(&settings.plan(url, operations(1)), &mut ()).unwrap_err().to_string();
+    let error =
+        database.execute(Request::new(&settings.plan(url, operations(1))), &mut ()).unwrap_err().to_string();
     assert!(error.contains("has room for") && error.contains("max_connections"), "{error}");
 }
 
@@ -220,7 +221,7 @@ fn observed(url: &Url) {
     let settings = small();
     load(url, &settings);
     let mut database = Database::open(url.clone()).unwrap();
-    let run = database.observe(Nanos::from_millis(1200), &mut ()).unwrap();
+    let run = database.observe(Nanos::from_millis(1200), &[], &mut ()).unwrap();
     let (first, before) = Counters::nearest(&run.samples, 0).unwrap();
     let (last, after) = Counters::nearest(&run.samples, u64::MAX).unwrap();
     assert!(last > first + 1_000_000_000 && run.workers[0].counts.is_empty());

@@ -6,7 +6,7 @@ use common::*;
 use fathom_database::{
     Counters, Database, Length, Settings, State, Step, Trouble, Url, drop_all, schemas, setup,
 };
-use fathom_record::{Control, Execute, Steer, StopReason, Totals};
+use fathom_record::{Control, Execute, Request, Steer, StopReason, Totals};
 use fathom_spec::*;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
@@ -263,14 +263,18 @@ fn an_interrupted_setup_keeps_what_is_ready_and_goes_on_from_there() {
 fn a_plan_that_was_not_set_up_is_told_before_it_runs() {
     let (_directory, url) = file();
     let mut database = Database::open(url.clone()).unwrap();
-    let error = database.execute(&small().plan(&url, operations(1)), &mut ()).unwrap_err().to_string();
+    let error =
+        database.execute(Request::new(&small().plan(&url, operations(1))), &mut ()).unwrap_err().to_string();
     assert!(error.contains("slob1 is not set up"), "{error}");
     load(&url, &small());
     for (settings, says) in [
         (Settings { schemas: 3, ..small() }, "slob3 is not set up"),
         (Settings { blocks: 401, ..small() }, "400 blocks, not 401"),
     ] {
-        let error = database.execute(&settings.plan(&url, operations(1)), &mut ()).unwrap_err().to_string();
+        let error = database
+            .execute(Request::new(&settings.plan(&url, operations(1))), &mut ())
+            .unwrap_err()
+            .to_string();
         assert!(error.contains(says), "{error}");
     }
 }

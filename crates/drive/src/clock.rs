@@ -91,6 +91,14 @@ impl Clock {
             }
         }
     }
+
+    /// Sleeps until a moment of this clock; `u64::MAX` is none.
+    pub fn sleep_until(&self, until_ns: u64) {
+        let left = until_ns.saturating_sub(self.now());
+        if left > 0 && until_ns != u64::MAX {
+            std::thread::sleep(std::time::Duration::from_nanos(left));
+        }
+    }
 }
 
 #[cfg(test)]

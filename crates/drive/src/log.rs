@@ -19,12 +19,16 @@ pub struct LogPen {
     empty: Receiver<LogBlock>,
     lost: Arc<AtomicU64>,
     waits: bool,
+    /// When it handed a block over last, ns since the run's start.
+    handed_ns: u64,
     /// By tag: how long the last submission under it took, ns.
     submits_ns: Vec<u64>,
 }
 
 /// A block this old is handed over before it is full.
 const OLD_NS: u64 = 1_000_000_000;
+/// A pen that waits hands over at once what comes so long after it handed over last: somebody reads as it is written.
+const PROMPT_NS: u64 = 50_000_000;
 
 impl LogPen {
     /// A pen that writes into blocks of the capacity that `block` has. `lost` counts what found no empty one.
@@ -35,7 +39,7 @@ impl LogPen {
         empty: Receiver<LogBlock>,
         lost: Arc<AtomicU64>,
     ) -> Self {
-        LogPen { worker, block, full, empty, lost, waits: false, submits_ns: Vec::new() }
+        LogPen { worker, block, full, empty, lost, waits: false, handed_ns: 0, submits_ns: Vec::new() }
     }
 
     /// The same pen, waiting for an empty block rather than losing what finds none.
@@ -75,6 +79,9 @@ impl LogPen {
         let worker = self.worker;
         let submit_ns = self.submits_ns.get(tag as usize).copied().unwrap_or(0);
         self.block.push(LogEntry { at_ns, submitted_ns, submit_ns, operation, priority, result, worker });
+        if self.waits && at_ns.saturating_sub(self.handed_ns) >= PROMPT_NS && self.turn(false) {
+            self.handed_ns = at_ns;
+        }
     }
 
     fn turn(&mut self, waits: bool) -> bool {

@@ -4,24 +4,59 @@
 
 use crate::Operation;
 use fathom_record::{BATCH_CLASSES, CELLS, Cell, Counts, Interval, Latency};
-use fathom_spec::{Keep, StreamId, Verb};
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+use fathom_spec::{Keep, Nanos, Plan, Stream, StreamId, Verb, Window};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
 use std::sync::mpsc::{Receiver, SyncSender};
 
-/// What a worker tells while it runs, once a slot; read by whoever conducts.
+/// What a worker tells while it runs; read by whoever conducts.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub struct Published {
+    /// All it had done when it last looked.
+    now: Told,
+    /// I/Os outstanding when the worker last looked.
+    pub outstanding: AtomicU64,
+    /// When it last saw a completion, ns since the run's start.
+    pub last_ns: AtomicU64,
+    /// All it had done at the last edge of a slot that it has seen.
+    edge: Told,
+    /// When it saw that edge, ns since the run's start.
+    edge_ns: AtomicU64,
+    batches: [[AtomicU64; BATCH_CLASSES.len()]; 2],
+}
+
+/// Cumulative counters of each cell.
+#[derive(Debug, Default)]
+struct Told {
     operations: [AtomicU64; CELLS],
     bytes: [AtomicU64; CELLS],
     latency_sum_ns: [AtomicU64; CELLS],
     errors: [AtomicU32; CELLS],
     short: [AtomicU32; CELLS],
-    /// I/Os outstanding when the worker last looked.
-    pub outstanding: AtomicU64,
-    /// When it last saw a completion, ns since the run's start.
-    pub last_ns: AtomicU64,
-    batches: [[AtomicU64; BATCH_CLASSES.len()]; 2],
+}
+
+impl Told {
+    #[inline(always)]
+    fn tell(&self, totals: &[Counts]) {
+        for (i, counts) in totals.iter().enumerate() {
+            let Counts { operations, bytes, latency_sum_ns, errors, short } = counts;
+            self.operations[i].store(*operations, Relaxed);
+            self.bytes[i].store(*bytes, Relaxed);
+            self.latency_sum_ns[i].store(*latency_sum_ns, Relaxed);
+            self.errors[i].store(*errors, Relaxed);
+            self.short[i].store(*short, Relaxed);
+        }
+    }
+
+    fn counts(&self) -> [Counts; CELLS] {
+        std::array::from_fn(|i| Counts {
+            operations: self.operations[i].load(Relaxed),
+            bytes: self.bytes[i].load(Relaxed),
+            latency_sum_ns: self.latency_sum_ns[i].load(Relaxed),
+            errors: self.errors[i].load(Relaxed),
+            short: self.short[i].load(Relaxed),
+        })
+    }
 }
 
 /// The class of a number of operations.
@@ -34,31 +69,18 @@ fn batch_class(operations: usize) -> usize {
 }
 
 impl Published {
-    /// Cumulative counters of each cell.
-    pub fn counts(&self) -> [Counts; CELLS] {
-        std::array::from_fn(|i| Counts {
-            operations: self.operations[i].load(Relaxed),
-            bytes: self.bytes[i].load(Relaxed),
-            latency_sum_ns: self.latency_sum_ns[i].load(Relaxed),
-            errors: self.errors[i].load(Relaxed),
-            short: self.short[i].load(Relaxed),
-        })
+    /// Cumulative counters of each cell as of the edge of a slot that is over. A worker that has not looked since has seen
+    /// nothing come back since: what it told last is of the edge, too, however long it waits.
+    pub fn counts_at(&self, edge_ns: u64) -> [Counts; CELLS] {
+        match self.edge_ns.load(Acquire) >= edge_ns {
+            true => self.edge.counts(),
+            false => self.now.counts(),
+        }
     }
 
     /// Submissions, and looks that found completions, by the number of operations; told when the worker has ended.
     pub fn batches(&self) -> [[u64; BATCH_CLASSES.len()]; 2] {
         std::array::from_fn(|kind| std::array::from_fn(|class| self.batches[kind][class].load(Relaxed)))
-    }
-
-    fn publish(&self, totals: &[Counts; CELLS]) {
-        for (i, counts) in totals.iter().enumerate() {
-            let Counts { operations, bytes, latency_sum_ns, errors, short } = counts;
-            self.operations[i].store(*operations, Relaxed);
-            self.bytes[i].store(*bytes, Relaxed);
-            self.latency_sum_ns[i].store(*latency_sum_ns, Relaxed);
-            self.errors[i].store(*errors, Relaxed);
-            self.short[i].store(*short, Relaxed);
-        }
     }
 }
 
@@ -86,6 +108,28 @@ pub struct Frame {
     pub to_ns: u64,
     /// When the stream is told to stop, what comes back later is not counted: the window lies inside the load.
     pub closes: bool,
+}
+
+/// The part of a stream that counts, ns since the run's start.
+pub fn frame(plan: &Plan, stream: &Stream, began_ns: u64) -> Frame {
+    framed((plan.slot, plan.interval), &stream.window, began_ns)
+}
+
+/// The same, from the lengths of slot and interval.
+pub(crate) fn framed((slot, interval): (Nanos, Nanos), window: &Window, began_ns: u64) -> Frame {
+    let slot_ns = slot.0.max(1);
+    let never = u64::MAX / 2;
+    let (from_ns, to_ns, closes) = match *window {
+        Window::Everything => (began_ns, u64::MAX, false),
+        Window::After(ramp) => (began_ns + ramp.0, u64::MAX, false),
+        Window::Inside { before, length } => {
+            let from = (began_ns + before.0).next_multiple_of(slot_ns);
+            (from, from.saturating_add(length.0), true)
+        }
+        Window::Unmeasured => (never, never, false),
+    };
+    let interval_ns = interval.0.next_multiple_of(slot_ns).max(slot_ns);
+    Frame { slot_ns, interval_ns, began_ns, from_ns, to_ns, closes }
 }
 
 /// An empty interval with the latencies that are to be kept.
@@ -174,7 +218,8 @@ impl Recorder {
 
     #[cold]
     fn turn(&mut self, now_ns: u64) {
-        self.published.publish(&self.totals);
+        self.published.edge.tell(&self.totals);
+        self.published.edge_ns.store(now_ns, Release);
         if now_ns >= self.interval_end_ns {
             self.hand_over(now_ns);
         }
@@ -185,7 +230,8 @@ impl Recorder {
         let Some(outbox) = &self.outbox else { return };
         let Ok(mut spare) = outbox.empty.try_recv() else { return };
         std::mem::swap(&mut spare, &mut self.interval);
-        spare.length_ns = self.interval_end_ns - spare.start_ns;
+        let end = self.interval_end_ns.min(self.frame.to_ns).max(spare.start_ns);
+        spare.length_ns = end - spare.start_ns;
         if let Err(refused) = outbox.full.try_send(spare) {
             let (std::sync::mpsc::TrySendError::Full(spare)
             | std::sync::mpsc::TrySendError::Disconnected(spare)) = refused;
@@ -264,9 +310,10 @@ impl Recorder {
         self.interval.slots[self.slot][cell].short += 1;
     }
 
-    /// Tells the totals at once: a worker that does one thing at a time may be blocked in the next for long.
+    /// Tells the totals: whoever waits now may wait for long.
+    #[inline(always)]
     pub fn publish(&self) {
-        self.published.publish(&self.totals);
+        self.published.now.tell(&self.totals[..self.interval.cells.len().min(CELLS)]);
     }
 
     /// Notes how many I/Os are outstanding at a submission of `submitted` operations, from where the window begins.
@@ -287,7 +334,7 @@ impl Recorder {
 
     /// Ends the record: publishes the last counts and answers the last interval.
     pub fn finish(mut self, now_ns: u64) -> (Interval, [Counts; CELLS]) {
-        self.published.publish(&self.totals);
+        self.publish();
         for (shared, mine) in self.published.batches.iter().flatten().zip(self.batches.iter().flatten()) {
             shared.store(*mine, Relaxed);
         }
@@ -300,6 +347,34 @@ impl Recorder {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn counts_of_an_edge_are_told_whether_the_worker_has_looked_since_or_not() {
+        let stream = Stream::closed(
+            "s",
+            fathom_spec::Blocks::random_reads(fathom_spec::SpaceId(0), fathom_spec::Bytes(1)),
+            1,
+        );
+        let frame = frame(&Plan { slot: Nanos(100), ..Plan::new(1) }, &stream, 0);
+        let published = std::sync::Arc::new(Published::default());
+        let interval = empty_interval(StreamId(0), 0, &[Verb::Read], Keep::default(), &frame);
+        let mut recorder = Recorder::new(interval, frame, None, published.clone());
+        let read =
+            Operation { offset: 0, due_ns: 0, mark: 0, length: 1, target: 0, verb: Verb::Read, cell: 0 };
+        let mut at = |now_ns: u64| {
+            recorder.advance(now_ns);
+            recorder.completed(&read, now_ns, now_ns, true);
+            recorder.publish();
+        };
+        let told = |edge_ns| published.counts_at(edge_ns)[0].operations;
+        at(40);
+        at(90);
+        assert_eq!(told(100), 2, "nothing came back since, and nothing looked");
+        at(130);
+        assert_eq!((told(100), told(200)), (2, 3));
+        at(410);
+        assert_eq!(told(400), 3);
+    }
 
     #[test]
     fn operations_at_a_time_are_classed_by_powers_of_two_from_four() {

@@ -1,6 +1,6 @@
 //! What a worker is made of: where operations come from, when they may start, what bytes they carry, how they
-//! are done. The batch loop is generic over [`Queue`] only; [`Source`] and [`Content`] are dynamic, one call a
-//! batch.
+//! are done. The batch loop is generic over [`Queue`] only; [`Source`] and [`Content`] are dynamic: one call a batch, and one
+//! an operation.
 
 use crate::Pace;
 use fathom_record::EventKind;

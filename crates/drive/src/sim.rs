@@ -1,5 +1,5 @@
-//! A simulated device on a virtual clock: many workers, one thread, no randomness of scheduling, so that a run is
-//! the same every time and a search can be held to the exact answer.
+//! Simulated devices on a virtual clock, and the calendar of what they will complete: no randomness of scheduling, so that
+//! a run is the same every time and a search can be held to the exact answer.
 //!
 //! It is written `sim:ways=32,service=100us,...`:
 //!
@@ -14,7 +14,7 @@
 //! | `fail` | every n-th operation fails with EIO | none |
 //! | `flush` | time of a sync, which waits for no other I/O | 1ms |
 
-use crate::{Completion, Operation, Queue, Step, Worker};
+use crate::{Completion, Operation, Queue};
 use fathom_spec::{Bytes, Nanos, Verb};
 use std::cell::RefCell;
 use std::cmp::Reverse;
@@ -136,8 +136,8 @@ pub struct World {
 }
 
 impl World {
-    /// A world of devices for so many workers.
-    pub fn new(devices: Vec<Device>, workers: usize) -> Rc<RefCell<World>> {
+    /// A world of devices that nobody uses yet.
+    pub fn new(devices: Vec<Device>) -> Rc<RefCell<World>> {
         let devices = devices
             .into_iter()
             .map(|d| {
@@ -149,9 +149,9 @@ impl World {
             now_ns: 0,
             devices,
             calendar: BinaryHeap::new(),
-            ready: vec![Vec::new(); workers],
+            ready: Vec::new(),
             order: 0,
-            owner: vec![Vec::new(); workers],
+            owner: Vec::new(),
         }))
     }
 
@@ -184,7 +184,7 @@ impl World {
     }
 
     /// Moves the clock to the next completion, or to `until_ns` if that comes first.
-    fn turn(&mut self, until_ns: u64) {
+    pub(crate) fn turn(&mut self, until_ns: u64) {
         let next = self.calendar.peek().map_or(until_ns, |Reverse(e)| e.0.min(until_ns));
         self.now_ns = self.now_ns.max(next);
         while let Some(Reverse((_, _, worker, tag, result))) =
@@ -206,9 +206,12 @@ pub struct SimQueue {
 }
 
 impl SimQueue {
-    /// The queue of one worker.
-    pub fn new(world: Rc<RefCell<World>>, worker: usize) -> Self {
-        SimQueue { world, worker }
+    /// The queue of one more worker.
+    pub fn new(world: &Rc<RefCell<World>>) -> Self {
+        let mut borrowed = world.borrow_mut();
+        borrowed.ready.push(Vec::new());
+        borrowed.owner.push(Vec::new());
+        SimQueue { world: world.clone(), worker: borrowed.ready.len() - 1 }
     }
 }
 
@@ -225,28 +228,5 @@ impl Queue for SimQueue {
     }
     fn poll(&mut self, done: &mut Vec<Completion>) {
         done.append(&mut self.world.borrow_mut().ready[self.worker]);
-    }
-}
-
-/// Drives workers until all are done. `seen` is told the moment and every worker's outstanding I/Os after each
-/// round, and answers the moment at which it wants to be called again at the latest.
-pub fn drive<const MANNERED: bool>(
-    world: &Rc<RefCell<World>>,
-    workers: &mut [Worker<'_, SimQueue, MANNERED>],
-    mut seen: impl FnMut(u64, &[usize]) -> u64,
-) {
-    let mut live = vec![true; workers.len()];
-    while live.contains(&true) {
-        let mut until = u64::MAX;
-        for (worker, live) in workers.iter_mut().zip(&mut live).filter(|(_, live)| **live) {
-            match worker.step() {
-                Step::Done => *live = false,
-                Step::Enter { until_ns, .. } => until = until.min(until_ns),
-            }
-        }
-        let now = world.borrow().now_ns;
-        let outstanding: Vec<usize> = workers.iter().map(Worker::outstanding).collect();
-        let again = seen(now, &outstanding);
-        world.borrow_mut().turn(until.min(again.max(now + 1)));
     }
 }

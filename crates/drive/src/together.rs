@@ -1,7 +1,6 @@
 //! Which workers wait for which before they begin. Knows nothing of what they do.
 
-use crate::Job;
-use fathom_spec::{GroupId, Plan};
+use crate::driver::StreamLaunch;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 /// Workers wait at it until all are there, or until it is said that not all will come.
@@ -41,57 +40,36 @@ impl Gate {
     }
 }
 
-/// What the workers of each stream that is ready wait at until all are there. Streams that end together (each takes its
-/// own group down) begin together, too.
-pub(crate) fn gates(plan: &Plan, jobs: &[Option<Job<'_>>], ready: &[usize]) -> Vec<(usize, Arc<Gate>)> {
-    let workers = |id: usize| jobs.iter().flatten().filter(|job| job.stream.0 as usize == id).count();
-    let mut gates: Vec<(usize, Arc<Gate>)> = Vec::with_capacity(ready.len());
-    for id in ready.iter().copied() {
-        let group = group(plan, id);
-        let among = |other: usize| other == id || (group.is_some() && self::group(plan, other) == group);
-        let gate = match gates.iter().find(|(other, _)| among(*other)) {
-            Some((_, gate)) => gate.clone(),
+/// What the workers of each stream wait at until all are there. Streams that end together (each takes its own group
+/// down) begin together, too.
+pub(crate) fn gates<P>(streams: &[StreamLaunch<P>]) -> Vec<Arc<Gate>> {
+    let mut gates: Vec<Arc<Gate>> = Vec::with_capacity(streams.len());
+    for (place, stream) in streams.iter().enumerate() {
+        let mate = |other: &StreamLaunch<P>| stream.group.is_some() && other.group == stream.group;
+        let gate = match streams[..place].iter().position(mate) {
+            Some(first) => gates[first].clone(),
             None => {
-                let mates = ready.iter().copied().filter(|other| among(*other));
-                Arc::new(Gate::new(mates.map(workers).sum::<usize>().max(1)))
+                let mates = streams[place + 1..].iter().filter(|other| mate(other));
+                let workers = stream.workers.len() + mates.map(|other| other.workers.len()).sum::<usize>();
+                Arc::new(Gate::new(workers.max(1)))
             }
         };
-        gates.push((id, gate));
+        gates.push(gate);
     }
     gates
-}
-
-/// The group that a stream is of and takes down.
-fn group(plan: &Plan, id: usize) -> Option<GroupId> {
-    let stream = &plan.streams[id];
-    stream.stop.takes_down.filter(|group| *group == stream.group)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fathom_spec::{Blocks, Bytes, SpaceId, Stream, StreamId};
+    use fathom_spec::GroupId;
 
     #[test]
     fn streams_that_end_together_wait_for_each_other_and_others_for_nobody() {
-        let mut plan = Plan::new(1);
-        for down in [Some(GroupId(0)), None, Some(GroupId(0)), Some(GroupId(1))] {
-            let mut stream = Stream::closed("s", Blocks::random_reads(SpaceId(0), Bytes(4096)), 1);
-            stream.stop.takes_down = down;
-            plan.add_stream(stream);
-        }
-        let job = |stream| Job {
-            stream: StreamId(stream),
-            worker: 0,
-            cpus: Vec::new(),
-            verbs: Vec::new(),
-            targets: Arc::default(),
-            prepare: Box::new(|_| unreachable!("nobody runs it")),
-        };
-        let jobs: Vec<Option<Job<'_>>> = (0..4).map(|stream| Some(job(stream))).collect();
-        let gates = gates(&plan, &jobs, &[0, 1, 2, 3]);
-        let same = |a: usize, b: usize| Arc::ptr_eq(&gates[a].1, &gates[b].1);
-        assert!(same(0, 2) && !same(0, 1) && !same(0, 3) && !same(1, 3));
+        let groups = [Some(GroupId(0)), None, Some(GroupId(0)), None, Some(GroupId(1))];
+        let gates = gates::<()>(&groups.map(|group| StreamLaunch { group, workers: Vec::new() }));
+        let same = |a: usize, b: usize| Arc::ptr_eq(&gates[a], &gates[b]);
+        assert!(same(0, 2) && !same(0, 1) && !same(1, 3) && !same(0, 4));
     }
 
     #[test]

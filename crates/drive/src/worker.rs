@@ -5,6 +5,7 @@ use crate::chunk::Chunk;
 use crate::manners::{Allowed, Restraint};
 use crate::{Checked, Completion, Content, Fill, LogPen, Manners, Operation, Pace, Queue, Recorder, Source};
 use fathom_record::{EventKind, StopReason};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Acquire, Ordering::Relaxed};
 
 /// What a step asks for.
@@ -48,7 +49,7 @@ impl Steering {
 }
 
 /// What a worker is built from.
-pub struct Parts<'a, Q: Queue> {
+pub struct Parts<Q: Queue> {
     /// What bytes they carry. It goes before the queue, whose buffers it may still look at.
     pub content: Option<Box<dyn Content>>,
     /// How operations are done.
@@ -68,17 +69,17 @@ pub struct Parts<'a, Q: Queue> {
     /// Start nothing from this moment on, ns since the run's start.
     pub until_ns: u64,
     /// Orders.
-    pub steering: &'a Steering,
+    pub steering: Arc<Steering>,
     /// Tells outstanding I/Os and the last completion.
-    pub published: std::sync::Arc<crate::Published>,
+    pub published: Arc<crate::Published>,
     /// What it does besides.
     pub manners: Box<Manners>,
 }
 
 /// One worker: one thread, its own queue, buffers and record. `MANNERED`: it may do more than the plain loop; the plain
 /// one is compiled by itself, so that what it does not do costs it nothing.
-pub struct Worker<'a, Q: Queue, const MANNERED: bool = false> {
-    parts: Parts<'a, Q>,
+pub struct Worker<Q: Queue, const MANNERED: bool = false> {
+    parts: Parts<Q>,
     free: Vec<u32>,
     flight: Vec<(Operation, u64)>,
     batch: Vec<Operation>,
@@ -143,9 +144,9 @@ const FAULT_KINDS: usize = 64;
 const NOTHING: Operation =
     Operation { offset: 0, due_ns: 0, mark: 0, length: 0, target: 0, verb: fathom_spec::Verb::Read, cell: 0 };
 
-impl<'a, Q: Queue, const MANNERED: bool> Worker<'a, Q, MANNERED> {
+impl<Q: Queue, const MANNERED: bool> Worker<Q, MANNERED> {
     /// A worker that has done nothing yet.
-    pub fn new(mut parts: Parts<'a, Q>) -> Self {
+    pub fn new(mut parts: Parts<Q>) -> Self {
         let depth = parts.depth.max(1);
         let restraint = Restraint::of(&mut parts.manners);
         let mut log = parts.manners.log.take();
@@ -229,9 +230,6 @@ impl<'a, Q: Queue, const MANNERED: bool> Worker<'a, Q, MANNERED> {
             }
         }
         let held = allowed.until_ns != u64::MAX;
-        if self.ended.is_none() {
-            allowed.until_ns = allowed.until_ns.min(self.parts.until_ns);
-        }
         if MANNERED && self.ended.is_some() && !self.parts.manners.last.is_empty() {
             self.draw_last(now);
         }
@@ -248,6 +246,7 @@ impl<'a, Q: Queue, const MANNERED: bool> Worker<'a, Q, MANNERED> {
             return Step::Enter { at_least: 0, until_ns: 0 };
         }
         self.chunk.waits(true);
+        self.parts.recorder.publish();
         if MANNERED && queued == 0 && self.away > 0 {
             allowed.until_ns = allowed.until_ns.min(now + CHECK_LOOK_NS);
         }
@@ -255,11 +254,15 @@ impl<'a, Q: Queue, const MANNERED: bool> Worker<'a, Q, MANNERED> {
             0 => 0,
             _ => self.parts.reap_least.max(allowed.at_least).clamp(1, queued),
         };
+        // While something is outstanding and nothing is held back, the end needs no timer: nothing can be started before
+        // something comes back, and that wakes the worker.
+        if self.ended.is_none() && (held || queued == 0) {
+            allowed.until_ns = allowed.until_ns.min(self.parts.until_ns);
+        }
         Step::Enter { at_least, until_ns: allowed.until_ns }
     }
 
     /// What a worker that is held back may start.
-    #[cold]
     fn restrained(&mut self, now: u64, room: usize) -> Allowed {
         let room = self.left_of_amount(now, room);
         let (outstanding, depth) = (self.queued(), self.depth);
@@ -298,7 +301,7 @@ impl<'a, Q: Queue, const MANNERED: bool> Worker<'a, Q, MANNERED> {
     }
 
     fn obey(&mut self, now: u64) {
-        let steering = self.parts.steering;
+        let steering = &*self.parts.steering;
         if self.ended.is_none() {
             if now >= self.parts.until_ns {
                 self.ended = Some(StopReason::Finished);
@@ -347,7 +350,6 @@ impl<'a, Q: Queue, const MANNERED: bool> Worker<'a, Q, MANNERED> {
 
     /// Tells whoever holds the worker back; where it is asked for, hands over what was pushed, without waiting, and notes
     /// how long that took.
-    #[cold]
     fn pushed(&mut self, stamp: u64) {
         if let Some(restraint) = &mut self.restraint {
             restraint.started(self.batch.len());
@@ -371,6 +373,8 @@ impl<'a, Q: Queue, const MANNERED: bool> Worker<'a, Q, MANNERED> {
 
     #[inline(always)]
     fn account(&mut self, now: u64) {
+        // Completions are as of the step's beginning: what a batch takes to be counted and filled again is in the latencies
+        // of those that came back meanwhile.
         let counted = self.parts.recorder.counts_at(now);
         self.span_ns.1 = now;
         self.parts.recorder.took(self.done.len());
@@ -409,7 +413,6 @@ impl<'a, Q: Queue, const MANNERED: bool> Worker<'a, Q, MANNERED> {
     }
 
     /// Tells of what came back: the log, whoever holds the worker to a latency, and what is kept by priority.
-    #[cold]
     fn tell(&mut self, now: u64) {
         let counted = self.parts.recorder.counts_at(now);
         for Completion { tag, result } in &self.done {
@@ -514,7 +517,7 @@ impl<'a, Q: Queue, const MANNERED: bool> Worker<'a, Q, MANNERED> {
 const LOOK_UP_NS: u64 = 20_000_000;
 
 /// Drives a worker on the calling thread until it is done.
-pub fn run<Q: Queue, const MANNERED: bool>(mut worker: Worker<'_, Q, MANNERED>) -> WorkerOutcome {
+pub fn run<Q: Queue, const MANNERED: bool>(mut worker: Worker<Q, MANNERED>) -> WorkerOutcome {
     while let Step::Enter { at_least, until_ns } = worker.step() {
         let until_ns = match (at_least, worker.batch.is_empty()) {
             (0, false) if until_ns == u64::MAX => 0,

@@ -2,48 +2,61 @@
 //! ORION's two kinds of load at once, sysbench's mix and fsync series, a stall that shows in response time,
 //! sysbench's offsets from its seed.
 
-use fathom_drive::sim::{Device, SimQueue, World, drive};
+use fathom_drive::sim::{Device, SimQueue, World};
 use fathom_drive::*;
-use fathom_record::Latency;
-use fathom_spec::{Keep, StreamId, Verb};
+use fathom_record::{Control, Latency, Run, Steer, Totals};
+use fathom_spec::{Blocks, Bytes, Keep, Nanos, Plan, SpaceId, Stream, StreamId, Verb};
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 
-fn worker<'a>(
-    world: &Rc<RefCell<World>>,
-    me: usize,
+/// One stream of one worker.
+struct Load {
     source: Box<dyn Source>,
     pace: Pace,
-    depth: usize,
-    steering: &'a Steering,
-    verbs: &[Verb],
-) -> Worker<'a, SimQueue> {
-    let frame = Frame {
-        slot_ns: 50_000_000,
-        interval_ns: 1_000_000_000,
-        began_ns: 0,
-        from_ns: 0,
-        to_ns: u64::MAX,
-        closes: false,
-    };
-    let keep = Keep { service: true, response: pace.is_open(), ..Keep::default() };
-    let published = Arc::new(Published::default());
-    let interval = empty_interval(StreamId(0), me as u32, verbs, keep, &frame);
-    Worker::new(Parts {
-        queue: SimQueue::new(world.clone(), me),
-        source,
-        pace,
-        content: None,
-        recorder: Recorder::new(interval, frame, None, published.clone()),
-        depth,
-        batch: (depth, depth),
-        reap_least: 1,
-        until_ns: u64::MAX,
-        steering,
-        published,
-        manners: Box::default(),
-    })
+    depth: u32,
+    verbs: Vec<Verb>,
+}
+
+fn job(world: &Rc<RefCell<World>>, stream: u32, load: Load) -> SimulatedJob<'static> {
+    let queue = SimQueue::new(world);
+    let Load { source, pace, depth, verbs } = load;
+    let depth = depth as usize;
+    SimulatedJob {
+        stream: StreamId(stream),
+        worker: 0,
+        cpus: Vec::new(),
+        verbs,
+        targets: Arc::default(),
+        prepare: Box::new(move |steering, published, begin| {
+            Box::new(Worker::<_, false>::new(Parts {
+                queue,
+                source,
+                pace,
+                content: None,
+                recorder: Recorder::new(begin.interval, begin.frame, Some(begin.outbox), published.clone()),
+                depth,
+                batch: (depth, depth),
+                reap_least: 1,
+                until_ns: u64::MAX,
+                steering,
+                published,
+                manners: Box::default(),
+            }))
+        }),
+    }
+}
+
+fn run(world: Rc<RefCell<World>>, loads: impl IntoIterator<Item = Load>, control: &mut dyn Control) -> Run {
+    let mut plan = Plan { slot: Nanos::from_millis(1), ..Plan::new(1) };
+    let mut jobs = Vec::new();
+    for (stream, load) in (0..).zip(loads) {
+        let keep = Keep { service: true, response: load.pace.is_open(), ..Keep::default() };
+        let blocks = Blocks::random_reads(SpaceId(0), Bytes(4096));
+        plan.add_stream(Stream { keep, ..Stream::closed("load", blocks, load.depth) });
+        jobs.push(job(&world, stream, load));
+    }
+    simulate(&plan, jobs, world, &mut (), control).unwrap()
 }
 
 fn operation(verb: Verb, cell: u8, length: u32, due_ns: u64) -> Operation {
@@ -65,26 +78,33 @@ impl Source for Loop {
     }
 }
 
+/// Sees in each slot what is outstanding in every stream.
+struct Outstanding(Vec<u64>);
+
+impl Control for Outstanding {
+    fn slot(&mut self, now_ns: u64, totals: &[Totals]) -> Steer {
+        if now_ns < 1_000_000_000 {
+            assert_eq!(totals.iter().map(|t| t.outstanding).collect::<Vec<u64>>(), self.0, "at {now_ns}");
+        }
+        Steer::Continue
+    }
+}
+
 #[test]
 fn orion_keeps_small_and_large_each_at_its_own_number() {
-    let run = || {
-        let world = World::new(vec![Device { ways: 4, ..Device::default() }], 2);
-        let steering = [Steering::new(8), Steering::new(2)];
-        let make = |me: usize, length, depth| {
-            let source = Box::new(Loop { length, end_ns: 1_000_000_000 });
-            worker(&world, me, source, Pace::Closed, depth, &steering[me], &[Verb::Read])
+    let counts = || {
+        let world = World::new(vec![Device { ways: 4, ..Device::default() }]);
+        let load = |length, depth| Load {
+            source: Box::new(Loop { length, end_ns: 1_000_000_000 }),
+            pace: Pace::Closed,
+            depth,
+            verbs: vec![Verb::Read],
         };
-        let mut workers = [make(0, 8192, 8), make(1, 1 << 20, 2)];
-        drive(&world, &mut workers, |now, held| {
-            if now < 1_000_000_000 {
-                assert_eq!(held, &[8, 2]);
-            }
-            u64::MAX
-        });
-        workers.map(|w| w.finish().totals[0].operations)
+        let run = run(world, [load(8192, 8), load(1 << 20, 2)], &mut Outstanding(vec![8, 2]));
+        [0, 1].map(|stream: usize| run.workers[stream].counts[0].1.operations)
     };
-    let [small, large] = run();
-    assert_eq!([small, large], run());
+    let [small, large] = counts();
+    assert_eq!([small, large], counts());
     let busy = small * 100_000 + large * 1_600_000;
     assert!((4_000_000_000..4_000_000_000 + 10 * 1_600_000).contains(&busy), "{busy}");
 }
@@ -158,12 +178,10 @@ fn sysbench_mix_and_fsync_series_need_completions_and_one_shared_source() {
         left: 28,
         seen: seen.clone(),
     });
-    let shared = Arc::new(Mutex::new(source));
-    let world = World::new(vec![Device::default()], 1);
-    let steering = Steering::new(1);
-    let verbs = [Verb::Read, Verb::Write, Verb::Sync];
-    let mut workers = [worker(&world, 0, Box::new(shared), Pace::Closed, 1, &steering, &verbs)];
-    drive(&world, &mut workers, |_, _| u64::MAX);
+    let source = Box::new(Arc::new(Mutex::new(source)));
+    let verbs = vec![Verb::Read, Verb::Write, Verb::Sync];
+    let load = Load { source, pace: Pace::Closed, depth: 1, verbs };
+    run(World::new(vec![Device::default()]), [load], &mut ());
     assert_eq!(&seen.lock().unwrap()[..14], "RWRWRRWRWRFFFF");
 }
 
@@ -191,14 +209,13 @@ impl Source for Rated {
 
 #[test]
 fn a_stall_shows_in_response_and_not_in_service() {
-    let world = World::new(vec![Device::default()], 1);
+    let world = World::new(vec![Device::default()]);
     world.borrow_mut().occupy(0, 1_000_000_000);
     let pace = Pace::Open(Box::new([Some(Metronome::new(0, 1000.0, false, None)), None, None, None]));
-    let steering = Steering::new(1);
-    let mut workers = [worker(&world, 0, Box::new(Rated { left: 5000 }), pace, 1, &steering, &[Verb::Read])];
-    drive(&world, &mut workers, |_, _| u64::MAX);
-    let outcome = workers.map(Worker::finish);
-    let cell = &outcome[0].interval.cells[0].1;
+    let source = Box::new(Rated { left: 5000 });
+    let run = run(world, [Load { source, pace, depth: 1, verbs: vec![Verb::Read] }], &mut ());
+    let merged = run.merged(StreamId(0)).unwrap();
+    let cell = &merged.cells[0].1;
     let late =
         |latency: &Option<Box<Latency>>| latency.as_ref().unwrap().bins.as_ref().unwrap().above(200_000);
     assert_eq!(late(&cell.service), 1);

@@ -1,8 +1,8 @@
 //! One load on one target, printed as operations per second: `load QUEUE DEPTH BLOCK SECONDS DIRECT TARGET`.
-//! TARGET is a path or `null`.
+//! TARGET is a path or `null`; QUEUE is io_uring, sqpoll (io_uring with a submitting kernel thread), libaio, psync or null.
 
 use fathom_engine::Engine;
-use fathom_record::Execute;
+use fathom_record::*;
 use fathom_spec::*;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -18,16 +18,17 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let space = plan.add_target(target);
     let mut blocks = Blocks::random_reads(space, block.parse()?);
     blocks.queue = match queue.as_str() {
-        "io_uring" => QueueKind::IoUring,
+        "io_uring" | "sqpoll" => QueueKind::IoUring,
         "libaio" => QueueKind::Libaio,
         "psync" => QueueKind::Psync,
         "null" => QueueKind::Null,
         _ => QueueKind::Auto,
     };
+    blocks.queue_options.submit_poll = queue == "sqpoll";
     let mut stream = Stream::closed("load", blocks, depth.parse()?);
     stream.stop.time = Some(Nanos::from_seconds(seconds.parse()?));
     plan.add_stream(stream);
-    let run = Engine::default().execute(&plan, &mut ())?;
+    let run = Engine::default().execute(Request::new(&plan), &mut ()).map(|outcome| outcome.run)?;
     for worker in &run.workers {
         let ((from, to), counts) = (worker.span_ns, worker.counts[0].1);
         let per_second = counts.operations as f64 / ((to - from) as f64 / 1e9);

@@ -23,7 +23,7 @@ impl Caught {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if kept.len() < MOST {
             let (expected, bytes) = (expected.to_vec(), bytes.to_vec());
-            let number = crate::source::number(mark);
+            let number = crate::marks::number(mark);
             kept.push(Mismatch { target, offset, number, expected, bytes, wrong: wrong.clone() });
         }
     }

@@ -1,7 +1,7 @@
 //! Threads that check what a worker has read, while it reads on. What they find is what the worker would have found; its
 //! latencies end when the bytes are there, and not when they are checked.
 
-use crate::source::CHECK;
+use crate::marks::CHECK;
 use fathom_drive::{Checked, Content, Operation};
 use fathom_record::EventKind;
 use fathom_spec::Verb;
@@ -132,6 +132,7 @@ mod tests {
                 _ => Checked::Bad(Box::new(EventKind::Mismatch {
                     stream: StreamId(0),
                     offset: Bytes(operation.offset),
+                    target: String::new(),
                     note: String::new(),
                 })),
             }

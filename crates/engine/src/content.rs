@@ -2,9 +2,9 @@
 
 use crate::alike::Pairs;
 use crate::caught::Caught;
-use crate::source::{CHECK, OURS, ZEROS, is_write, number};
+use crate::marks::{CHECK, OURS, ZEROS, number};
 use crate::sys::arena::ArenaView;
-use fathom_content::{Damage, Filler, Known, Wrong, fio, sysbench};
+use fathom_content::{Damage, Filler, Known, Wrong, fio};
 use fathom_drive::{Checked, Content, Operation};
 use fathom_record::EventKind;
 use fathom_spec::{Bytes, StreamId, Verb};
@@ -50,15 +50,19 @@ impl Filling {
         let filling = Filling { filler, view, by_sum, pairs, checks };
         (writes || filling.checks.is_some()).then(|| Box::new(filling) as Box<dyn Content>)
     }
+}
 
-    fn mismatch(&self, stream: StreamId, offset: u64, note: String) -> Checked {
-        Checked::Bad(Box::new(EventKind::Mismatch { stream, offset: Bytes(offset), note }))
-    }
+/// What is wrong with the target of an operation, as an event.
+fn mismatch(checks: &Checks, operation: &Operation, wrong: &Wrong) -> Checked {
+    let target = checks.names.get(operation.target as usize).cloned().unwrap_or_default();
+    let note = format!("{target}: {wrong}");
+    let (stream, offset) = (checks.stream, Bytes(wrong.offset));
+    Checked::Bad(Box::new(EventKind::Mismatch { stream, offset, target, note }))
 }
 
 impl Content for Filling {
     fn fill(&mut self, operation: &Operation, tag: u32) {
-        if is_write(operation) {
+        if operation.verb.puts_bytes() {
             let bytes = self.view.bytes(tag, operation.length as usize);
             self.filler.fill(bytes, operation.offset, operation.mark);
         }
@@ -68,51 +72,25 @@ impl Content for Filling {
         let Some(checks) = self.checks.as_ref().filter(|_| operation.verb == Verb::Read) else {
             return Checked::Good;
         };
-        let stream = checks.stream;
-        if self.by_sum {
-            let bytes = self.view.bytes(tag, operation.length as usize);
-            return match sysbench::check(bytes, operation.offset) {
-                Ok(()) => Checked::Good,
-                Err(wrong) => {
-                    let note = format!("target {}: {wrong}", operation.target);
-                    self.mismatch(stream, operation.offset, note)
-                }
-            };
-        }
-        if operation.mark & CHECK == 0 {
+        if operation.mark & CHECK == 0 && !self.by_sum {
             return Checked::Good;
         }
+        let bytes = self.view.bytes(tag, operation.length as usize);
         if let Some(pairs) = &mut self.pairs {
-            let bytes = self.view.bytes(tag, operation.length as usize);
-            let name = checks.names.get(operation.target as usize).map_or("", String::as_str);
-            return match pairs.take(operation, bytes, &checks.caught) {
-                None => Checked::Good,
-                Some(wrong) => self.mismatch(stream, wrong.offset, format!("{name}: {wrong}")),
-            };
+            let wrong = pairs.take(operation, bytes, &checks.caught);
+            return wrong.map_or(Checked::Good, |wrong| mismatch(checks, operation, &wrong));
         }
         let known = match operation.mark & OURS {
             0 => Known::Anyone,
             _ => Known::Since(number(operation.mark)),
         };
-        let bytes = self.view.bytes(tag, operation.length as usize);
-        let wrong = match operation.mark & ZEROS {
-            0 => self.filler.check(bytes, operation.offset, known),
-            _ => discarded(bytes, operation.offset),
+        let wrong = match operation.mark & (CHECK | ZEROS) == CHECK | ZEROS {
+            true => discarded(bytes, operation.offset),
+            false => self.filler.check(bytes, operation.offset, known),
         };
-        match wrong {
-            None => Checked::Good,
-            Some(wrong) => {
-                checks.caught.keep(
-                    (operation.target, operation.offset),
-                    operation.mark,
-                    (&[], bytes),
-                    &wrong,
-                );
-                let name = checks.names.get(operation.target as usize).map_or("", String::as_str);
-                let note = format!("{name}: {wrong}");
-                self.mismatch(stream, wrong.offset, note)
-            }
-        }
+        let Some(wrong) = wrong else { return Checked::Good };
+        checks.caught.keep((operation.target, operation.offset), operation.mark, (&[], bytes), &wrong);
+        mismatch(checks, operation, &wrong)
     }
 }
 

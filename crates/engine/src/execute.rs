@@ -1,20 +1,20 @@
 //! Runs a plan on real files and devices: opens the targets, makes a job of every worker, and lets the conductor
 //! conduct.
 
+use crate::caught::Caught;
 use crate::content::Checks;
 use crate::files::OpenTarget;
-
-use crate::caught::Caught;
+use crate::geometry::Geometry;
 use crate::history::History;
 use crate::logs::Logs;
 use crate::progress::{Known, Progresses};
 use crate::queues::{self, Wanted};
-use crate::source::{self, Between, Geometry, Writer};
+use crate::source::{self, Between, Writer};
 use crate::sys::own_descriptors;
-use crate::{copy, manners, open, priorities, simulated, standing, tasks, verifying};
+use crate::{copy, manners, open, priorities, standing, tasks, verifying, virtual_time};
 use fathom_drive::{
-    Begin, Clock, HostSampler, Job, Manners, Metronome, Pace, Parts, Perform, Queue, Recorder, Seat, Worker,
-    WorkerOutcome, conduct, run,
+    Begin, Clock, HostSampler, Job, Manners, Metronome, Pace, Parts, Perform, Published, Queue, Recorder,
+    Seat, Steering, Stepper, Worker, conduct, run, sim::SimQueue, stream_seed, worker_seed,
 };
 use fathom_host::Roots;
 use fathom_record::{
@@ -41,8 +41,8 @@ impl Engine {
 impl Execute for Engine {
     fn execute(&mut self, request: Request<'_>, control: &mut dyn Control) -> Result<Outcome, ExecuteError> {
         let Request { plan, permits, disks, attachments } = request;
-        if plan.targets.iter().any(|target| matches!(target, Target::Sim(_))) {
-            return simulated::execute(plan, control).map(Outcome::of);
+        if virtual_time::is_asked_for(plan) {
+            return virtual_time::execute(plan, control).map(Outcome::of);
         }
         let Attachments { preopened, sinks, recordings, known, history, progress, commands } = attachments;
         let opened = open::open(plan, &self.roots, permits, preopened)?;
@@ -139,14 +139,14 @@ fn jobs<'a>(
 
 /// Everything that the workers of one stream have in common.
 #[derive(Clone)]
-struct Task {
+pub(crate) struct Task {
     id: StreamId,
     targets: Arc<[OpenTarget]>,
     names: Arc<Vec<String>>,
-    blocks: Blocks,
-    stream: Stream,
+    pub(crate) blocks: Blocks,
+    pub(crate) stream: Stream,
     geometry: Geometry,
-    verbs: Vec<Verb>,
+    pub(crate) verbs: Vec<Verb>,
     seed: u64,
     /// The stream's shared source, when the plan names one.
     shared: Option<source::Common>,
@@ -215,7 +215,7 @@ pub(crate) fn check(stream: &Stream) -> Result<&Blocks, ExecuteError> {
 }
 
 impl Task {
-    fn new(
+    pub(crate) fn new(
         plan: &Plan,
         id: usize,
         targets: &Arc<[OpenTarget]>,
@@ -234,7 +234,7 @@ impl Task {
         }
         let workers = stream.workers;
         let verbs = source::cells(&stream, &blocks, recording.as_ref())?;
-        let seed = plan.seed ^ (id as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        let seed = stream_seed(plan, StreamId(id as u32));
         let shared = match blocks.shared {
             None => None,
             Some(_) => {
@@ -261,7 +261,7 @@ impl Task {
         })
     }
 
-    fn source(
+    pub(crate) fn source(
         &self,
         worker: u32,
         since_ns: Arc<AtomicU64>,
@@ -299,11 +299,22 @@ impl Task {
         }
     }
 
+    /// The generic half of one of its workers.
+    pub(crate) fn maker(
+        &self,
+        worker: u32,
+        source: Box<dyn fathom_drive::Source>,
+        manners: Manners,
+    ) -> WorkerMaker {
+        let seed = worker_seed(self.seed, worker);
+        WorkerMaker { source, stream: self.stream.clone(), verbs: self.verbs.clone(), seed, manners }
+    }
+
     /// Syncs what the stream wrote, and drops it from the page cache.
     fn dropping(&self) -> Between {
         let (targets, space) = (self.targets.clone(), self.geometry.space.clone());
         Box::new(move || {
-            for file in open::members(&space).iter().filter_map(|id| targets.get(id.0 as usize)?.fd()) {
+            for file in space.members().iter().filter_map(|id| targets.get(id.0 as usize)?.fd()) {
                 // Only what is on the disk can be dropped; a write that failed is told where it failed.
                 let _ = rustix::fs::fsync(file);
                 let _ = rustix::fs::fadvise(file, 0, None, rustix::fs::Advice::DontNeed);
@@ -342,12 +353,10 @@ impl Task {
             seed: self.seed ^ u64::from(worker) << 32,
         };
         let id = self.id;
-        let stream = self.stream;
-        let held = standing::take(&stream.terms.standing)?;
+        let held = standing::take(&self.stream.terms.standing)?;
         open::expect(&self.geometry.space, &self.targets, self.blocks.queue_options.expect);
         open::lifetime(&self.geometry.space, &self.targets, self.blocks.queue_options.lifetime)?;
-        let seed = self.seed.wrapping_add(u64::from(worker) * 7919);
-        let maker = WorkerMaker { source, stream, verbs: self.verbs, seed, manners };
+        let maker = self.maker(worker, source, manners);
         let perform = queues::build(self.targets, wanted, seat, maker)?;
         Ok(Box::new(move |seat, begin| {
             let mut outcome = perform(seat, begin);
@@ -380,22 +389,38 @@ impl WorkerMaker {
         queue: Q,
         content: Option<Box<dyn fathom_drive::Content>>,
     ) -> Perform {
-        Box::new(move |seat, begin| self.perform(queue, content, seat, begin))
+        Box::new(move |seat, begin| {
+            let plain = self.manners.is_plain();
+            let parts = self.parts(queue, content, seat.steering.clone(), seat.published.clone(), begin);
+            if plain { run(Worker::<_, false>::new(parts)) } else { run(Worker::<_, true>::new(parts)) }
+        })
     }
 
-    fn perform<Q: Queue>(
+    /// One worker in virtual time.
+    pub(crate) fn in_virtual_time(
+        self,
+        queue: SimQueue,
+        steering: Arc<Steering>,
+        published: Arc<Published>,
+        begin: Begin,
+    ) -> Box<dyn Stepper> {
+        Box::new(Worker::<_, true>::new(self.parts(queue, None, steering, published, begin)))
+    }
+
+    fn parts<Q: Queue>(
         self,
         queue: Q,
         content: Option<Box<dyn fathom_drive::Content>>,
-        seat: &Seat,
+        steering: Arc<Steering>,
+        published: Arc<Published>,
         begin: Begin,
-    ) -> WorkerOutcome {
+    ) -> Parts<Q> {
         let depth = self.stream.depth.most() as usize;
         let spare = self.manners.spare;
         // A worker that verifies ends its writing by itself, and then reads to the end.
         let time = self.stream.stop.time.filter(|_| !verifying::reads_again(&self.stream));
         let until_ns = time.map_or(u64::MAX, |time| begin.at_ns.saturating_add(time.0));
-        let recorder = Recorder::new(begin.interval, begin.frame, Some(begin.outbox), seat.published.clone());
+        let recorder = Recorder::new(begin.interval, begin.frame, Some(begin.outbox), published.clone());
         let kind = match &self.stream.work {
             Work::Blocks(blocks) => blocks.queue,
             _ => QueueKind::Auto,
@@ -408,8 +433,7 @@ impl WorkerMaker {
             (0, _) => (depth, depth),
             (submit, _) => (submit as usize, submit as usize),
         };
-        let plain = self.manners.is_plain();
-        let parts = Parts {
+        Parts {
             queue,
             source: self.source,
             pace: pace(&self.stream.arrival, &self.verbs, begin.at_ns, self.seed),
@@ -419,11 +443,10 @@ impl WorkerMaker {
             batch,
             reap_least: (self.stream.batch.reap_least as usize).max(1),
             until_ns,
-            steering: &seat.steering,
-            published: seat.published.clone(),
+            steering,
+            published,
             manners: Box::new(self.manners),
-        };
-        if plain { run(Worker::<_, false>::new(parts)) } else { run(Worker::<_, true>::new(parts)) }
+        }
     }
 }
 

@@ -77,7 +77,7 @@ impl Content for Remembering {
             let bytes = self.view.bytes(tag, operation.length as usize);
             let pieces = self.history.pieces_of(bytes);
             let Operation { offset, length, target, verb, mark, .. } = *operation;
-            let number = crate::source::number(mark);
+            let number = crate::marks::number(mark);
             let at_ns = self.clock.now();
             self.history.keep(PastOperation { at_ns, verb, target, offset, length, number, pieces });
         }

@@ -5,13 +5,16 @@
 //! | [`guard`] | who may be written to |
 //! | `open` | opens targets, settles sizes and regions |
 //! | [`lent`] | targets that are open already |
+//! | `cache_drop` | nothing stays in the page cache |
 //! | `caught` | records that were not as they should be |
 //! | `history` | the last operations of a run |
 //! | `progress` | how far workers got that write what can be verified |
 //! | `copy` | bytes from one place to another |
+//! | `geometry` | where a block of an address space lies |
 //! | `execute` | runs a plan on files and devices |
-//! | `simulated` | runs a plan on simulated devices |
+//! | `virtual_time` | runs a plan on simulated devices |
 //! | `source` | which operation comes next |
+//! | `marks` | what a source says of an operation's bytes |
 //! | `manners` | what workers do besides: think, sync at the end, keep in step |
 //! | `queues`, `sys`, `null`, `space` | how it is asked of the kernel |
 //! | `standing` | what a worker is to the system: priorities, user, locked memory |
@@ -21,23 +24,25 @@
 //! | [`logs`] | a line for each operation |
 
 mod alike;
+mod cache_drop;
 mod caught;
 mod checkers;
 mod content;
 mod copy;
 mod execute;
 mod files;
+mod geometry;
 pub mod guard;
 mod history;
 pub mod lent;
 pub mod logs;
 mod manners;
+mod marks;
 mod null;
 mod open;
 mod priorities;
 mod progress;
 mod queues;
-mod simulated;
 mod source;
 mod space;
 mod standing;
@@ -45,6 +50,7 @@ mod sys;
 mod tasks;
 mod turning;
 mod verifying;
+mod virtual_time;
 
 pub use execute::{Engine, allowed_cpus};
 pub use lent::Lent;

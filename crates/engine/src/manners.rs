@@ -1,9 +1,9 @@
 //! What a worker of a stream does besides keeping so many I/Os outstanding, from what the plan says.
 
-use crate::{open, verifying};
+use crate::verifying;
 use fathom_drive::{Amount, Flow, FlowShare, Hold, LogPen, Manners, Operation};
 use fathom_record::{CELLS, ExecuteError};
-use fathom_spec::{Arrival, Blocks, CellId, Depth, Plan, Shared, Stream, SyncKind, Verb};
+use fathom_spec::{Arrival, Blocks, CellId, Depth, Plan, Shared, Space, Stream, SyncKind, Verb};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU16;
@@ -109,7 +109,7 @@ fn latency_most(stream: &Stream, verbs: &[Verb]) -> Option<[u64; CELLS]> {
 /// The syncs after the last operation: each kind over all targets of the space, the last one first.
 fn last(plan: &Plan, stream: &Stream, blocks: &Blocks, verbs: &[Verb]) -> Vec<Operation> {
     let cell = verbs.iter().rposition(|verb| *verb == Verb::Sync).unwrap_or(0) as u8;
-    let targets = plan.spaces.get(blocks.space.0 as usize).map(open::members).unwrap_or_default();
+    let targets = plan.spaces.get(blocks.space.0 as usize).map(Space::members).unwrap_or_default();
     let kinds = stream.after_last.iter().filter(|kind| **kind != SyncKind::None);
     let syncs = kinds.flat_map(|kind| targets.iter().map(|t| Operation::sync(*kind, t.0 as u16, cell)));
     let mut syncs: Vec<Operation> = syncs.collect();

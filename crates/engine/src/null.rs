@@ -32,7 +32,7 @@ impl Queue for NullQueue {
     #[inline(always)]
     fn enter(&mut self, at_least: usize, until_ns: u64) {
         if at_least == 0 && self.done.is_empty() {
-            crate::sys::psync::sleep_until(&self.clock, until_ns);
+            self.clock.sleep_until(until_ns);
         }
     }
     #[inline(always)]

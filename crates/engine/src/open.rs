@@ -2,8 +2,8 @@
 
 use crate::Lent;
 use crate::files::OpenTarget;
+use crate::geometry::Geometry;
 use crate::guard;
-use crate::source::Geometry;
 use fathom_host::{OpenFiles, Roots};
 use fathom_record::{Did, EventKind, ExecuteError, Preopened};
 use fathom_spec::{
@@ -141,7 +141,7 @@ pub fn geometry(
     })?;
     let total = match blocks.region.1 {
         Extent::Each => {
-            members(space).iter().filter_map(|id| sizes.get(id.0 as usize)).copied().max().unwrap_or(0)
+            space.members().iter().filter_map(|id| sizes.get(id.0 as usize)).copied().max().unwrap_or(0)
         }
         _ => Geometry::length_of(space, sizes),
     };
@@ -156,7 +156,7 @@ pub fn geometry(
         let target = plan.targets.get(id.0 as usize);
         matches!(target, Some(Target::Path(PathTarget { create: Some(Bytes(0)), .. })))
     };
-    let grows = appends || members(space).iter().all(made_empty);
+    let grows = appends || space.members().iter().all(made_empty);
     // A log grows from where it ends now.
     let start = match blocks.region.0 {
         Extent::Bytes(Bytes(0)) if appends => total.next_multiple_of(logical_block.max(1)),
@@ -165,7 +165,7 @@ pub fn geometry(
     let length = settle(blocks.region.1, total.saturating_sub(start));
     let most = blocks.sizes.most().0;
     if !grows && (start.saturating_add(length) > total || length < most) {
-        let names: Vec<String> = members(space).iter().filter_map(|id| name_of(plan, *id)).collect();
+        let names: Vec<String> = space.members().iter().filter_map(|id| name_of(plan, *id)).collect();
         return Err(ExecuteError::TooSmall {
             targets: names,
             holds: Bytes(total),
@@ -188,7 +188,7 @@ pub fn expect(space: &Space, targets: &[OpenTarget], expect: Expect) {
         Expect::Sequential => Advice::Sequential,
         Expect::Random => Advice::Random,
     };
-    let files = members(space).into_iter().filter_map(|id| targets.get(id.0 as usize)?.fd());
+    let files = space.members().iter().filter_map(|id| targets.get(id.0 as usize)?.fd());
     for file in files {
         let _ = rustix::fs::fadvise(file, 0, None, advice);
     }
@@ -196,7 +196,7 @@ pub fn expect(space: &Space, targets: &[OpenTarget], expect: Expect) {
 
 /// Tells the kernel how long what is written to a space's targets will live.
 pub fn lifetime(space: &Space, targets: &[OpenTarget], lifetime: Lifetime) -> Result<(), ExecuteError> {
-    let files = members(space).into_iter().filter_map(|id| targets.get(id.0 as usize)?.fd());
+    let files = space.members().iter().filter_map(|id| targets.get(id.0 as usize)?.fd());
     for file in files.filter(|_| lifetime != Lifetime::Untold) {
         crate::sys::lifetime::tell(file.as_fd(), lifetime).map_err(|error| ExecuteError::Target {
             what: format!("cannot tell the kernel how long the data will live: {error}"),
@@ -204,14 +204,6 @@ pub fn lifetime(space: &Space, targets: &[OpenTarget], lifetime: Lifetime) -> Re
         })?;
     }
     Ok(())
-}
-
-/// The targets of a space.
-pub fn members(space: &Space) -> Vec<fathom_spec::TargetId> {
-    match space {
-        Space::Whole(target) => vec![*target],
-        Space::Concat(over) | Space::Striped { over, .. } | Space::Picked { over, .. } => over.clone(),
-    }
 }
 
 /// A target's name, for people.

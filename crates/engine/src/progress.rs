@@ -1,7 +1,6 @@
 //! How far workers that write what can be verified got, for whoever verifies it another time; and the other way round:
 //! what is known of an earlier run, so that no more is checked than it wrote.
 
-use crate::source::is_write;
 use fathom_drive::Operation;
 use fathom_record::Progress;
 use fathom_spec::StreamId;
@@ -48,13 +47,14 @@ pub(crate) struct Noting {
 impl Noting {
     /// These go out.
     pub(crate) fn began(&mut self, operations: &[Operation]) {
-        self.progress.writes += operations.iter().filter(|operation| is_write(operation)).count() as u64;
+        self.progress.writes +=
+            operations.iter().filter(|operation| operation.verb.puts_bytes()).count() as u64;
     }
 
     /// These have come back.
     pub(crate) fn completed(&mut self, done: &[(Operation, i32)]) {
         let whole = done.iter().filter(|(operation, result)| *result == operation.length as i32);
-        for (operation, _) in whole.filter(|(operation, _)| is_write(operation)) {
+        for (operation, _) in whole.filter(|(operation, _)| operation.verb.puts_bytes()) {
             if self.last.len() >= self.progress.depth as usize {
                 self.last.pop_front();
             }

@@ -1,6 +1,7 @@
 //! Chooses how I/O is asked of the kernel, and falls back where that cannot be had: every fallback is an event of
 //! the record.
 
+use crate::cache_drop::CacheDrop;
 use crate::checkers::Beside;
 use crate::content::{Checks, Filling};
 use crate::execute::WorkerMaker;
@@ -123,6 +124,7 @@ fn attempt(
     let checkers = (0..wanted.checkers.0).filter_map(|_| content(ArenaView::of(&arena))).collect();
     let inner = Beside::before(content(view), checkers, &wanted.checkers.1)?;
     let turns = arena.turns();
+    let inner = CacheDrop::before(inner, wanted.options.drop_cached, &targets);
     let filling = || Turning::before(Remembering::before(inner, &wanted.history, seat.clock, second), turns);
     let priorities = Priorities::of(&wanted.priorities, wanted.seed, wanted.told.clone());
     let syncs = (wanted.commit, wanted.sync);

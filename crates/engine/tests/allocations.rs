@@ -1,7 +1,7 @@
 //! The hot path allocates nothing: twice the operations make no more allocations.
 
 use fathom_engine::Engine;
-use fathom_record::Execute;
+use fathom_record::*;
 use fathom_spec::*;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -35,7 +35,7 @@ fn allocations_of(operations: u64) -> u64 {
     stream.stop.operations = Some(operations);
     plan.add_stream(stream);
     let before = ALLOCATIONS.load(Relaxed);
-    let run = Engine::default().execute(&plan, &mut ()).unwrap();
+    let run = Engine::default().execute(Request::new(&plan), &mut ()).map(|outcome| outcome.run).unwrap();
     assert_eq!(run.workers[0].counts[0].1.operations, operations);
     ALLOCATIONS.load(Relaxed) - before
 }

@@ -1,7 +1,7 @@
 //! Verification beside the worker, of what was discarded, and of what an earlier run wrote.
 
-use fathom_engine::{Engine, Permits, Policy, Progress, Progresses};
-use fathom_record::{EventKind, Execute, Run};
+use fathom_engine::Engine;
+use fathom_record::*;
 use fathom_spec::*;
 use std::path::Path;
 
@@ -28,16 +28,17 @@ fn plan(path: &Path, verify: Verify, queue: QueueKind) -> Plan {
     plan
 }
 
-fn engine(plan: &Plan) -> Engine {
+fn execute(plan: &Plan, attachments: Attachments) -> Result<Outcome, ExecuteError> {
     let mut permits = Permits::new(Policy::WhenHolding);
     if let Target::Path(path) = &plan.targets[0] {
         permits.add_consent(path.path.clone());
     }
-    Engine { permits, ..Engine::default() }
+    let request = Request { attachments, ..Request::new(plan).with_permits(&permits) };
+    Engine::default().execute(request, &mut ())
 }
 
 fn run(plan: &Plan) -> Run {
-    engine(plan).execute(plan, &mut ()).unwrap()
+    execute(plan, Attachments::default()).unwrap().run
 }
 
 /// First bytes of what was not as it should be.
@@ -98,7 +99,7 @@ fn threads_that_check_may_be_kept_on_a_cpu() {
     set(&mut pinned, fathom_engine::allowed_cpus()[0] as u32);
     assert!(mismatches(&run(&pinned)).is_empty());
     set(&mut pinned, 1_000_000);
-    let refused = engine(&pinned).execute(&pinned, &mut ()).unwrap_err().to_string();
+    let refused = execute(&pinned, Attachments::default()).unwrap_err().to_string();
     assert!(refused.contains("cannot run on the CPUs [1000000]"), "{refused}");
 }
 
@@ -124,19 +125,15 @@ fn writers_leave_behind_how_far_they_got_and_no_more_is_checked_than_that() {
     let file = file();
     let mut half = plan(file.path(), Verify { then_read_pass: false, ..ONE_PASS }, QueueKind::IoUring);
     half.streams[0].stop = Stop { operations: Some(100), ..Stop::default() };
-    let mut writing = engine(&half);
-    writing.progresses = Progresses::asked();
-    writing.execute(&half, &mut ()).unwrap();
-    let left = writing.progresses.take();
+    let left = execute(&half, Attachments { progress: true, ..Attachments::default() }).unwrap().progress;
     let [(StreamId(0), progress)] = &left[..] else { panic!("{left:?}") };
     assert_eq!((progress.writes, progress.depth, progress.last.len()), (100, 8, 8));
     let only = plan(file.path(), Verify { only: true, then_read_pass: false, ..ONE_PASS }, QueueKind::Psync);
     // Nothing known: what was never written is found, and the first of it is told.
     assert_eq!(mismatches(&run(&only)).len(), 64);
     let known = |progress: Progress| {
-        let mut engine = engine(&only);
-        engine.known = vec![(StreamId(0), progress)];
-        let run = engine.execute(&only, &mut ()).unwrap();
+        let known = vec![(StreamId(0), progress)];
+        let run = execute(&only, Attachments { known, ..Attachments::default() }).unwrap().run;
         (mismatches(&run).len(), counts(&run)[1].1)
     };
     assert_eq!(known(progress.clone()), (0, 100));
@@ -164,7 +161,7 @@ fn operations_carry_their_priority_to_the_kernel() {
     let mut plan = plan(file.path(), ONE_PASS, QueueKind::Psync);
     let Work::Blocks(blocks) = &mut plan.streams[0].work else { unreachable!() };
     blocks.priorities = vec![Priority { of: Verb::Read, size: None, percent: 1, class: 1, level: 0 }];
-    let error = engine(&plan).execute(&plan, &mut ()).unwrap_err().to_string();
+    let error = execute(&plan, Attachments::default()).unwrap_err().to_string();
     assert!(error.contains("in io_uring and libaio only"), "{error}");
 }
 

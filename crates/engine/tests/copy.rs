@@ -1,7 +1,7 @@
 //! Copies between targets that the engine opens itself, and what is counted of them.
 
-use fathom_engine::{Engine, PARTIAL, Permits, Policy, TRUNCATED};
-use fathom_record::{Counts, EventKind, Execute, Run};
+use fathom_engine::Engine;
+use fathom_record::*;
 use fathom_spec::*;
 use std::path::Path;
 
@@ -37,7 +37,10 @@ fn copied(bytes: &[u8], how: impl Fn(&mut Copying), syncs: Vec<SyncKind>) -> (Ru
     (stream.work, stream.after_last) = (Work::Copy(Box::new(copying)), syncs);
     plan.add_stream(stream);
     let permits = Permits::new(Policy::WhenHolding);
-    let run = Engine { permits, ..Engine::default() }.execute(&plan, &mut ()).unwrap();
+    let run = Engine::default()
+        .execute(Request::new(&plan).with_permits(&permits), &mut ())
+        .map(|outcome| outcome.run)
+        .unwrap();
     let arrived = std::fs::read(&to).unwrap();
     (run, arrived)
 }
@@ -89,9 +92,7 @@ fn records_that_were_cut_are_told() {
         Vec::new(),
     );
     assert_eq!(arrived, b"abd ");
-    let told = |event: &fathom_record::Event| matches!(&event.what, EventKind::Fallback(text) if *text == format!("{TRUNCATED}1"));
+    let told = |event: &fathom_record::Event| matches!(event.what, EventKind::Truncated { records: 1 });
     assert!(run.events.iter().any(told));
-    assert!(
-        !run.events.iter().any(|e| matches!(&e.what, EventKind::Fallback(text) if text.starts_with(PARTIAL)))
-    );
+    assert!(!run.events.iter().any(|event| matches!(event.what, EventKind::ShortRead { .. })));
 }

@@ -1,7 +1,7 @@
 //! A loop device over a file: what is discarded reads as zeros. Needs root and losetup; on CI both are there.
 
-use fathom_engine::{Engine, Permits, Policy};
-use fathom_record::Execute;
+use fathom_engine::Engine;
+use fathom_record::*;
 use fathom_spec::*;
 use std::path::Path;
 use std::process::Command;
@@ -46,7 +46,10 @@ fn what_is_discarded_on_a_device_reads_as_zeros() {
         plan.add_stream(stream);
         let mut permits = Permits::new(Policy::Always);
         permits.add_consent(device.0.clone());
-        let run = Engine { permits, ..Engine::default() }.execute(&plan, &mut ()).unwrap();
+        let run = Engine::default()
+            .execute(Request::new(&plan).with_permits(&permits), &mut ())
+            .map(|outcome| outcome.run)
+            .unwrap();
         let counts = run.workers[0].counts[0];
         assert_eq!(
             (counts.0, counts.1.operations, counts.1.errors),

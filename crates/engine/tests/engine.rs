@@ -1,7 +1,7 @@
 //! The engine on real files and on simulated devices.
 
-use fathom_engine::{Engine, Permits, Policy};
-use fathom_record::{Control, EventKind, Execute, ExecuteError, Run, Steer, StopReason, Totals};
+use fathom_engine::Engine;
+use fathom_record::*;
 use fathom_spec::*;
 use std::io::Write;
 use std::path::Path;
@@ -44,7 +44,8 @@ fn every_queue_reads_what_was_asked_for_and_keeps_the_depth() {
         (QueueKind::Threads, 6),
         (QueueKind::Auto, 8),
     ] {
-        let run = Engine::default().execute(&reads(file.path(), queue, depth), &mut ()).unwrap();
+        let plan = reads(file.path(), queue, depth);
+        let run = Engine::default().execute(Request::new(&plan), &mut ()).unwrap().run;
         assert_eq!(operations(&run), 2000, "{queue:?}");
         assert_eq!(run.workers[0].outstanding_most, depth, "{queue:?}");
         let merged = run.merged(StreamId(0)).unwrap();
@@ -71,10 +72,15 @@ fn what_is_written_is_incompressible_and_commits_are_counted_as_one_operation() 
         stream.stop.operations = Some(20);
         plan.add_stream(stream);
         let mut permits = Permits::new(Policy::Always);
-        let refused = Engine { permits: permits.clone(), ..Engine::default() }.execute(&plan, &mut ());
-        assert!(matches!(refused, Err(ExecuteError::Target { what, .. }) if what.contains("will not write")));
+        let refused = Engine::default()
+            .execute(Request::new(&plan).with_permits(&permits), &mut ())
+            .map(|outcome| outcome.run);
+        assert!(matches!(refused, Err(ExecuteError::NotConsented { .. })));
         permits.add_consent(file.path().to_string_lossy());
-        let run = Engine { permits, ..Engine::default() }.execute(&plan, &mut ()).unwrap();
+        let run = Engine::default()
+            .execute(Request::new(&plan).with_permits(&permits), &mut ())
+            .map(|outcome| outcome.run)
+            .unwrap();
         assert_eq!(operations(&run), 20, "{queue:?} {:?}", run.events);
         let bytes = std::fs::read(file.path()).unwrap();
         assert_eq!(bytes.len(), 20 * 8192);
@@ -91,7 +97,7 @@ fn a_read_behind_the_end_is_a_fault_of_the_record_and_no_operation() {
         blocks.region.0 = Extent::Bytes(Bytes(4096));
     }
     plan.streams[0].stop.operations = Some(299);
-    let run = Engine::default().execute(&plan, &mut ()).unwrap();
+    let run = Engine::default().execute(Request::new(&plan), &mut ()).map(|outcome| outcome.run).unwrap();
     let counts = run.workers[0].counts[0].1;
     assert_eq!((counts.operations, counts.errors, counts.short), (255, 44, 44));
     let fault = run.faults().next().map(|e| e.what.clone());
@@ -113,7 +119,10 @@ fn a_control_can_end_a_run_and_what_was_measured_stays() {
     let mut plan = reads(file.path(), QueueKind::Auto, 4);
     plan.streams[0].stop.operations = None;
     plan.slot = Nanos::from_millis(10);
-    let run = Engine::default().execute(&plan, &mut StopAfter(100)).unwrap();
+    let run = Engine::default()
+        .execute(Request::new(&plan), &mut StopAfter(100))
+        .map(|outcome| outcome.run)
+        .unwrap();
     assert!(operations(&run) >= 100);
     assert_eq!(run.workers[0].ended, StopReason::Told);
 }
@@ -125,7 +134,7 @@ fn streams_start_after_those_they_name() {
     let mut second = plan.streams[0].clone();
     second.start.after = vec![StreamId(0)];
     plan.add_stream(second);
-    let run = Engine::default().execute(&plan, &mut ()).unwrap();
+    let run = Engine::default().execute(Request::new(&plan), &mut ()).map(|outcome| outcome.run).unwrap();
     let span = |i: usize| run.workers[i].span_ns;
     assert!(span(1).0 > span(0).1, "{:?} {:?}", span(0), span(1));
 }
@@ -135,13 +144,21 @@ fn what_the_engine_cannot_do_is_an_error_that_names_it() {
     let file = file_of(1 << 20);
     let mut plan = reads(file.path(), QueueKind::Auto, 4);
     plan.streams[0].depth = Depth::Flow { cell: CellId(0), weight: 1, high: 4 };
-    let error = Engine::default().execute(&plan, &mut ()).unwrap_err().to_string();
+    let error = Engine::default()
+        .execute(Request::new(&plan), &mut ())
+        .map(|outcome| outcome.run)
+        .unwrap_err()
+        .to_string();
     assert!(error.contains("no flow number 0"), "{error}");
     let mut odd = reads(file.path(), QueueKind::Auto, 4);
     if let Work::Blocks(blocks) = &mut odd.streams[0].work {
         blocks.sizes = Sizes::One(Bytes(1000));
     }
-    let error = Engine::default().execute(&odd, &mut ()).unwrap_err().to_string();
+    let error = Engine::default()
+        .execute(Request::new(&odd), &mut ())
+        .map(|outcome| outcome.run)
+        .unwrap_err()
+        .to_string();
     assert!(error.contains("logical block"), "{error}");
 }
 
@@ -153,7 +170,7 @@ fn a_simulated_device_gives_exactly_its_ways_over_its_service_time() {
     stream.stop.time = Some(Nanos::from_seconds(2));
     stream.window = Window::Inside { before: Nanos::from_millis(500), length: Nanos::from_seconds(1) };
     plan.add_stream(stream);
-    let run = Engine::default().execute(&plan, &mut ()).unwrap();
+    let run = Engine::default().execute(Request::new(&plan), &mut ()).map(|outcome| outcome.run).unwrap();
     let merged = run.merged(StreamId(0)).unwrap();
     assert_eq!(merged.counts(0).operations, 320_000);
     assert_eq!(merged.start_ns, 500_000_000);

@@ -1,8 +1,8 @@
 //! Logs of single operations, and replaying them.
 
 use fathom_drive::LogEntry;
-use fathom_engine::{Engine, Permits, Policy, Sink, Sinks};
-use fathom_record::{EventKind, Execute, Run};
+use fathom_engine::Engine;
+use fathom_record::*;
 use fathom_spec::*;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -26,7 +26,10 @@ fn run(plan: &Plan) -> Run {
     if let Target::Path(data) = &plan.targets[0] {
         permits.add_consent(data.path.clone());
     }
-    Engine { permits, ..Engine::default() }.execute(plan, &mut ()).unwrap()
+    Engine::default()
+        .execute(Request::new(plan).with_permits(&permits), &mut ())
+        .map(|outcome| outcome.run)
+        .unwrap()
 }
 
 fn data(folder: &Path) -> PathBuf {
@@ -125,12 +128,10 @@ fn a_sink_gets_every_operation_however_slow_it_is() {
     stream.stop.operations = Some(100_000);
     let id = plan.add_stream(stream);
     let slow = Slow::default();
-    let mut sinks = Sinks::default();
-    sinks.add(id, Box::new(slow.clone()));
-    let mut engine = Engine { sinks, ..Engine::default() };
-    engine.execute(&plan, &mut ()).unwrap();
+    let attachments = Attachments { sinks: vec![(id, Box::new(slow.clone()))], ..Attachments::default() };
+    Engine::default().execute(Request { attachments, ..Request::new(&plan) }, &mut ()).unwrap();
     let (entries, ended) = &*slow.0.lock().unwrap();
-    assert!(*ended && engine.sinks.is_empty());
+    assert!(*ended);
     assert_eq!(entries.len(), 100_000);
     assert!(
         entries
@@ -151,7 +152,9 @@ fn a_recording_of_another_tool_is_given_in_the_engines_form() {
     blocks.pattern = Pattern::Trace(TargetId(1));
     plan.add_stream(Stream::closed("replay", blocks, 1));
     let recordings = vec![(TargetId(1), "0 read 0 0 512\n0 fsync 0 0 0\n".into())];
-    let run = Engine { recordings, ..Engine::default() }.execute(&plan, &mut ()).unwrap();
+    let attachments = Attachments { recordings, ..Attachments::default() };
+    let request = Request { attachments, ..Request::new(&plan) };
+    let run = Engine::default().execute(request, &mut ()).unwrap().run;
     let counts: Vec<_> = run.workers[0].counts.iter().map(|(verb, c)| (*verb, c.operations)).collect();
     assert_eq!(counts, [(Verb::Read, 1), (Verb::Sync, 1)]);
 }

@@ -1,7 +1,7 @@
 //! What workers do besides the plain loop, on a simulated device and a virtual clock: every figure is exact.
 
-use fathom_engine::{Engine, Permits, Policy};
-use fathom_record::{EventKind, Execute, Run};
+use fathom_engine::Engine;
+use fathom_record::*;
 use fathom_spec::*;
 
 fn simulated(device: &str, depth: u32) -> Plan {
@@ -14,7 +14,7 @@ fn simulated(device: &str, depth: u32) -> Plan {
 }
 
 fn run(plan: &Plan) -> Run {
-    Engine::default().execute(plan, &mut ()).unwrap()
+    Engine::default().execute(Request::new(plan), &mut ()).map(|outcome| outcome.run).unwrap()
 }
 
 fn operations(run: &Run, stream: u32) -> u64 {
@@ -137,7 +137,10 @@ fn the_time_of_submission_is_kept_where_it_is_asked_for() {
         stream.stop.operations = Some(1000);
         plan.streams = vec![stream];
         let permits = Permits::new(Policy::Always);
-        let result = Engine { permits, ..Engine::default() }.execute(&plan, &mut ()).unwrap();
+        let result = Engine::default()
+            .execute(Request::new(&plan).with_permits(&permits), &mut ())
+            .map(|outcome| outcome.run)
+            .unwrap();
         let merged = result.merged(StreamId(0)).unwrap();
         let cell = &merged.cells[0].1;
         let (submit, service) = (cell.submit.as_ref().unwrap(), cell.service.as_ref().unwrap());

@@ -1,7 +1,7 @@
 //! Serial work: files and CPU time.
 
-use fathom_engine::{Engine, Permits, Policy};
-use fathom_record::{EventKind, Execute, Run};
+use fathom_engine::Engine;
+use fathom_record::*;
 use fathom_spec::*;
 use std::path::Path;
 
@@ -35,7 +35,10 @@ fn run(plan: &Plan) -> Run {
     {
         permits.add_consent(files.under.clone());
     }
-    Engine { permits, ..Engine::default() }.execute(plan, &mut ()).unwrap()
+    Engine::default()
+        .execute(Request::new(plan).with_permits(&permits), &mut ())
+        .map(|outcome| outcome.run)
+        .unwrap()
 }
 
 fn counts(run: &Run) -> Vec<(Verb, u64, u32)> {
@@ -168,11 +171,15 @@ fn what_was_not_made_here_is_removed_only_with_the_users_word() {
 #[test]
 fn a_folder_that_is_not_there_and_a_verb_that_is_none_of_files_are_errors() {
     let missing = plan(Work::Files(files(Path::new("/nonexistent"), &ALL)));
-    let error = Engine::default().execute(&missing, &mut ()).unwrap_err().to_string();
+    let error = Engine::default()
+        .execute(Request::new(&missing), &mut ())
+        .map(|outcome| outcome.run)
+        .unwrap_err()
+        .to_string();
     assert!(error.contains("/nonexistent"), "{error}");
     let folder = folder();
     let odd = plan(Work::Files(files(folder.path(), &[Verb::Trim])));
-    assert!(Engine::default().execute(&odd, &mut ()).is_err());
+    assert!(Engine::default().execute(Request::new(&odd), &mut ()).map(|outcome| outcome.run).is_err());
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! What ends workers before their work is done, what they are to the system, and queues that are no queues of bytes.
 
-use fathom_engine::{Engine, Permits, Policy};
-use fathom_record::{Counter, EventKind, Execute, ExecuteError, Run, StopReason};
+use fathom_engine::Engine;
+use fathom_record::*;
 use fathom_spec::*;
 use std::path::Path;
 
@@ -35,7 +35,10 @@ fn run(plan: &Plan) -> Run {
             permits.add_consent(target.path.clone());
         }
     }
-    Engine { permits, ..Engine::default() }.execute(plan, &mut ()).unwrap()
+    Engine::default()
+        .execute(Request::new(plan).with_permits(&permits), &mut ())
+        .map(|outcome| outcome.run)
+        .unwrap()
 }
 
 fn counts(run: &Run) -> (u64, u32, StopReason) {
@@ -170,13 +173,14 @@ fn command(text: &str, output: Option<(String, String)>) -> Plan {
 }
 
 fn ended(plan: &Plan) -> StopReason {
-    let mut engine = Engine { commands: true, ..Engine::default() };
-    engine.execute(plan, &mut ()).unwrap().workers[0].ended
+    let attachments = Attachments { commands: true, ..Attachments::default() };
+    let outcome = Engine::default().execute(Request { attachments, ..Request::new(plan) }, &mut ()).unwrap();
+    outcome.run.workers[0].ended
 }
 
 #[test]
 fn commands_run_only_where_they_are_allowed() {
-    let refused = Engine::default().execute(&command("true", None), &mut ());
+    let refused = Engine::default().execute(Request::new(&command("true", None)), &mut ());
     assert!(matches!(refused, Err(ExecuteError::Plan { what, .. }) if what.contains("not allowed")));
     assert_eq!(ended(&command("true", None)), StopReason::Finished);
     assert_eq!(ended(&command("exit 3", None)), StopReason::Fault);

@@ -1,7 +1,7 @@
 //! Verification on real files.
 
-use fathom_engine::{Engine, Permits, Policy};
-use fathom_record::{EventKind, Execute, ExecuteError, Run, StopReason};
+use fathom_engine::Engine;
+use fathom_record::*;
 use fathom_spec::*;
 use std::path::Path;
 
@@ -51,7 +51,7 @@ fn execute(plan: &Plan) -> Result<Run, ExecuteError> {
     if let Target::Path(path) = &plan.targets[0] {
         permits.add_consent(path.path.clone());
     }
-    Engine { permits, ..Engine::default() }.execute(plan, &mut ())
+    Engine::default().execute(Request::new(plan).with_permits(&permits), &mut ()).map(|outcome| outcome.run)
 }
 
 fn mismatches(run: &Run) -> Vec<(u64, String)> {

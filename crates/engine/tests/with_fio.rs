@@ -1,8 +1,8 @@
 //! What fio wrote verifies here, and the other way round. Alone in its binary: a child that another test is just
 //! starting would hold the file open for a moment, which the guard does not like.
 
-use fathom_engine::{Engine, Permits, Policy};
-use fathom_record::{EventKind, Execute, Run};
+use fathom_engine::Engine;
+use fathom_record::*;
 use fathom_spec::*;
 use std::path::Path;
 use std::process::Command;
@@ -24,7 +24,10 @@ fn run(path: &Path, only: bool, hash: u8, pattern: Pattern) -> Run {
     plan.add_stream(stream);
     let mut permits = Permits::new(Policy::WhenHolding);
     permits.add_consent(name);
-    Engine { permits, ..Engine::default() }.execute(&plan, &mut ()).unwrap()
+    Engine::default()
+        .execute(Request::new(&plan).with_permits(&permits), &mut ())
+        .map(|outcome| outcome.run)
+        .unwrap()
 }
 
 fn assert_good(run: &Run, hash: &str) {

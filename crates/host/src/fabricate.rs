@@ -12,6 +12,7 @@ pub struct Fabricated {
 }
 
 impl Fabricated {
+    /// With the folders that every machine has, empty.
     pub fn new() -> Self {
         let directory = tempfile::tempdir().expect("a temporary directory");
         let made = Fabricated { directory };
@@ -21,11 +22,13 @@ impl Fabricated {
         made
     }
 
+    /// Its folders in place of /sys, /proc and /dev.
     pub fn roots(&self) -> Roots {
         // Sysfs paths are canonicalized, and the temporary directory may stand behind a link.
         Roots::below(&fs::canonicalize(self.directory.path()).expect("the directory is there"))
     }
 
+    /// A path below it.
     pub fn path(&self, relative: &str) -> PathBuf {
         self.directory.path().join(relative)
     }

@@ -1,7 +1,7 @@
 //! Whoever watches a run and steers it.
 
 use crate::{CELLS, Counts, Event, Interval, StopReason};
-use fathom_spec::{GroupId, StreamId};
+use fathom_spec::{GroupId, StreamId, Verb};
 
 /// Watches a run and steers it: progress bars, the stopping rule and every dialect's live report are
 /// Controls. Called by the coordinating thread, never by a worker; at most once a slot.
@@ -30,8 +30,23 @@ pub struct Totals {
     pub running: u32,
     /// I/Os outstanding when the workers last told.
     pub outstanding: u64,
-    /// One for each verb of the stream.
+    /// What each of the counters counts. A mix of which only one half is done has no cell for the other: the verbs of a
+    /// stream are not those that its user named.
+    pub verbs: [Option<Verb>; CELLS],
+    /// One for each verb of the stream, in the same order.
     pub counts: [Counts; CELLS],
+}
+
+impl Totals {
+    /// The verbs of a stream as totals have them.
+    pub fn verbs_of(verbs: &[Verb]) -> [Option<Verb>; CELLS] {
+        std::array::from_fn(|cell| verbs.get(cell).copied())
+    }
+
+    /// Each verb of the stream with its counters.
+    pub fn cells(&self) -> impl Iterator<Item = (Verb, &Counts)> {
+        self.verbs.iter().zip(&self.counts).filter_map(|(verb, counts)| Some(((*verb)?, counts)))
+    }
 }
 
 /// What whoever watches wants.
@@ -45,4 +60,20 @@ pub enum Steer {
     Depth(StreamId, u32),
     /// Start this many operations a second in each worker.
     Rate(StreamId, f64),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_counter_is_of_the_verb_that_stands_in_its_place() {
+        let mut counts = [Counts::default(); CELLS];
+        (counts[0].operations, counts[1].operations) = (7, 2);
+        let verbs = Totals::verbs_of(&[Verb::Write, Verb::Sync]);
+        let totals =
+            Totals { stream: StreamId(3), group: GroupId(0), running: 1, outstanding: 0, verbs, counts };
+        let told: Vec<(Verb, u64)> = totals.cells().map(|(verb, counts)| (verb, counts.operations)).collect();
+        assert_eq!(told, [(Verb::Write, 7), (Verb::Sync, 2)]);
+    }
 }

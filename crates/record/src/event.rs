@@ -48,6 +48,9 @@ pub enum EventKind {
     Mismatch {
         stream: StreamId,
         offset: Bytes,
+        /// The target's path; nothing in records of before it was told.
+        #[serde(default)]
+        target: String,
         /// What was found.
         note: String,
     },

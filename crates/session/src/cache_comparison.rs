@@ -6,6 +6,7 @@ use anyhow::{Result, bail};
 use fathom_host::{Roots, Scratch, scratch::Mark};
 use fathom_record::{EventKind, Request, Run};
 use fathom_render::number::rate;
+use fathom_render::terminal::Style;
 use fathom_spec::*;
 use std::io::Write;
 use std::path::Path;
@@ -35,6 +36,7 @@ pub struct Comparison<'a> {
 
 /// One step, with the page cache or past it.
 struct Step {
+    verb: String,
     says: String,
     writes: bool,
     direct: bool,
@@ -47,7 +49,8 @@ impl Step {
         [(true, false), (false, false), (true, true), (false, true)].map(|(writes, direct)| {
             let verb = if writes { "write" } else { reads };
             let how = if direct { format!("past it ({flag})") } else { "through the page cache".to_owned() };
-            Step { says: format!("{verb}, {how}"), writes, direct, bytes_per_second: 0.0 }
+            let (verb, says) = (verb.to_owned(), format!("{verb}, {how}"));
+            Step { verb, says, writes, direct, bytes_per_second: 0.0 }
         })
     }
 }
@@ -120,13 +123,14 @@ pub fn run(comparison: &Comparison<'_>, words: &[String], session: &mut Session<
         step.bytes_per_second = size.0 as f64 * 1e9 / (comparison.elapsed_ns)(&run).max(1) as f64;
     }
     progress.clear();
-    let times = if session.environment.style().unicode { '\u{d7}' } else { 'x' };
-    write(&steps, size, comparison.content, times, &mut session.console.out())?;
+    let style = session.environment.style();
+    write(&steps, size, comparison.content, style, &mut session.console.out())?;
     Ok(Ended::Done)
 }
 
 /// Prints the four figures, and how much of the first two was memory.
-fn write(steps: &[Step; 4], size: Bytes, content: &str, times: char, out: &mut impl Write) -> Result<()> {
+fn write(steps: &[Step; 4], size: Bytes, content: &str, style: Style, out: &mut impl Write) -> Result<()> {
+    let times = if style.unicode { '\u{d7}' } else { 'x' };
     writeln!(out, "{size} in blocks of 1 MiB, {content}")?;
     writeln!(out)?;
     for step in steps {
@@ -134,7 +138,7 @@ fn write(steps: &[Step; 4], size: Bytes, content: &str, times: char, out: &mut i
     }
     writeln!(out)?;
     for (cached, direct) in [(&steps[0], &steps[2]), (&steps[1], &steps[3])] {
-        let verb = direct.says.split(',').next().unwrap_or_default();
+        let verb = &direct.verb;
         let ratio = cached.bytes_per_second / direct.bytes_per_second.max(1.0);
         // At the disk's speed this share of the bytes would have taken the whole time.
         let share = (1.0 - 1.0 / ratio.max(1.0)) * 100.0;

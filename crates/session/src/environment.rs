@@ -50,7 +50,8 @@ impl Environment {
         Environment { source: Source::Given(Box::new(given)) }
     }
 
-    fn zoned(&self) -> Zoned {
+    /// The moment, in the local time zone.
+    pub fn zoned(&self) -> Zoned {
         match &self.source {
             Source::Process => Zoned::now(),
             Source::Given(given) => given.now.clone(),

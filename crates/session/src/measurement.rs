@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Files that are looked at; of thousands the first ones tell the same.
-const LOOKED_AT_MOST: usize = 64;
+pub const LOOKED_AT_MOST: usize = 64;
 
 /// What a measurement begins with.
 pub struct Setup<'a> {
@@ -228,6 +228,13 @@ impl Measurement<'_> {
         self.writer.saved()
     }
 
+    /// Takes the last run in and finishes: the record is saved once, where [`Measurement::keep`] would save it just
+    /// before.
+    pub fn finish_with(mut self, run: Run, end: End) -> Finished {
+        self.record.runs.push(run);
+        self.finish(end)
+    }
+
     /// Makes the figures and the verdict, and keeps the whole.
     pub fn finish(mut self, end: End) -> Finished {
         self.judge(end);
@@ -310,7 +317,9 @@ pub fn figures_of(run: &Run, index: usize) -> BTreeMap<FigureName, Figure> {
 
 /// What the runs say, beside what the preflight found.
 fn evidence(runs: &[Run], found: &Evidence) -> Evidence {
-    let simulated = runs.iter().filter(|run| is_measured(run)).all(|run| is_simulated(&run.plan));
+    let mut measured = runs.iter().filter(|run| is_measured(run)).peekable();
+    // Where nothing was measured, nothing was simulated either.
+    let simulated = measured.peek().is_some() && measured.all(|run| is_simulated(&run.plan));
     let mut evidence = Evidence {
         simulated,
         memory: found.memory,

@@ -1,11 +1,15 @@
 //! An executor for tests: answers outcomes that the test made, in order, calls the Control as the test says, and keeps what
 //! it was asked for.
 
+use crate::record_writer::alive;
 use crate::tool::Tool;
 use crate::{Console, Environment, Session};
 use fathom_host::Roots;
-use fathom_record::{Control, Event, Execute, ExecuteError, Outcome, Request, Run, Steer, Totals};
+use fathom_record::{
+    Control, Event, Execute, ExecuteError, Outcome, Request, ResultRecord, Run, Steer, Totals,
+};
 use fathom_spec::{Permits, Plan};
+use fathom_store::Store;
 use std::collections::VecDeque;
 use std::path::PathBuf;
 
@@ -86,5 +90,11 @@ impl Stage {
         let status = tool.run(&words, &mut session);
         let (out, err) = console.take();
         (status, out, err)
+    }
+
+    /// The newest record of the store that has ended; nothing where none was kept.
+    pub fn record(&self) -> Option<ResultRecord> {
+        let store = Store::open_read_only(self.store.as_ref()?).ok()?;
+        Some(store.get("last", &alive).ok()?.record)
     }
 }

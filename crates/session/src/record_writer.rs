@@ -52,11 +52,12 @@ impl RecordWriter {
                 (RecordWriter { store: Some(store), place: Ok(path), number: Some(number) }, Vec::new())
             }
             Err(error) => {
-                let text = error.to_string();
-                let (what, hint) = text.split_once("\nhint: ").unwrap_or((&text, ""));
-                let note =
-                    Note { text: format!("this run is not kept: {what}"), hint: Some(hint.to_owned()) };
-                (RecordWriter { store: None, place: Err(what.to_owned()), number: None }, vec![note])
+                let what = error.what();
+                let note = Note {
+                    text: format!("this run is not kept: {what}"),
+                    hint: Some(error.hint().to_owned()),
+                };
+                (RecordWriter { store: None, place: Err(what), number: None }, vec![note])
             }
         }
     }

@@ -437,6 +437,9 @@ pub struct QueueOptions {
     /// What the kernel is told of the order that is to come (posix_fadvise).
     #[serde(default)]
     pub expect: Expect,
+    /// The page cache keeps nothing of what was read or written (POSIX_FADV_DONTNEED): at the start, and behind each operation.
+    #[serde(default)]
+    pub drop_cached: bool,
     /// What the kernel is told of how long written data will live (F_SET_RW_HINT); it stays with the file.
     #[serde(default)]
     pub lifetime: Lifetime,

@@ -173,6 +173,16 @@ pub enum Space {
     },
 }
 
+impl Space {
+    /// The targets that it lies over, in order.
+    pub fn members(&self) -> &[TargetId] {
+        match self {
+            Space::Whole(target) => std::slice::from_ref(target),
+            Space::Concat(over) | Space::Striped { over, .. } | Space::Picked { over, .. } => over,
+        }
+    }
+}
+
 /// What workers may share; locked once a batch.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

@@ -44,4 +44,9 @@ impl Verb {
     pub fn writes(self) -> bool {
         matches!(self, Verb::Write | Verb::Commit | Verb::Trim)
     }
+
+    /// Does it put bytes of its own there? A discard puts none.
+    pub fn puts_bytes(self) -> bool {
+        matches!(self, Verb::Write | Verb::Commit)
+    }
 }

@@ -4,46 +4,27 @@ use rusqlite::ErrorCode;
 use std::path::{Path, PathBuf};
 
 /// Why the store could not be used.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug)]
 pub enum StoreError {
     /// The file, or the directory it should lie in, cannot be written.
-    #[error(
-        "cannot write the store {path}: {why}\nhint: {}",
-        "make it writable, or keep the results in another file with --store FILE"
-    )]
     Unwritable {
         path: PathBuf,
         /// What the system said.
         why: String,
     },
     /// It was opened to be read only, and there is no such file.
-    #[error(
-        "there is no store {path} yet\nhint: the first `fathom calibrate` makes it; --store FILE names another"
-    )]
     Missing { path: PathBuf },
     /// It cannot be read.
-    #[error(
-        "cannot read the store {path}: {why}\nhint: check its permissions, or name another with --store FILE"
-    )]
     Unreadable {
         path: PathBuf,
         /// What the system said.
         why: String,
     },
     /// The file is no SQLite database, or a damaged one.
-    #[error(
-        "the store {path} is not a database or is damaged: {why}\nhint: move it away and a new one is made; `sqlite3 FILE .recover` may save what is in it"
-    )]
     Corrupt { path: PathBuf, why: String },
     /// The file is another program's database.
-    #[error(
-        "{path} is a database of another program, and is left alone\nhint: name another file with --store FILE"
-    )]
     Foreign { path: PathBuf },
     /// A newer fathom wrote it.
-    #[error(
-        "the store {path} has layout {found}, and this fathom knows layouts up to {known}\nhint: use the newer fathom that wrote it, or another file with --store FILE"
-    )]
     Newer {
         path: PathBuf,
         /// Its layout.
@@ -52,33 +33,22 @@ pub enum StoreError {
         known: i64,
     },
     /// An older fathom wrote it, and it was opened to be read only.
-    #[error(
-        "the store {path} has the older layout {found}\nhint: open it once where it can be written, for example with `fathom calibrate`; that brings it up to date"
-    )]
     Older {
         path: PathBuf,
         /// Its layout.
         found: i64,
     },
     /// Another process held it for longer than the store waits (10 s).
-    #[error(
-        "the store {path} is in use by another process\nhint: end the other program, perhaps an open sqlite3 shell, and try again"
-    )]
     Locked { path: PathBuf },
     /// The disk that it lies on is full.
-    #[error(
-        "no space left for the store {path}\nhint: free some space there, or keep the results elsewhere with --store FILE"
-    )]
     Full { path: PathBuf },
     /// No run answers to that name.
-    #[error("no run `{wanted}` in the store {path}\nhint: `fathom history` lists the runs")]
     NotFound {
         path: PathBuf,
         /// What was asked for.
         wanted: String,
     },
     /// More than one run begins with it.
-    #[error("`{wanted}` stands for several runs: {}\nhint: give more letters, or the number from `fathom history`", .found.join(", "))]
     Ambiguous {
         /// What was asked for.
         wanted: String,
@@ -86,9 +56,6 @@ pub enum StoreError {
         found: Vec<String>,
     },
     /// A stored record cannot be understood.
-    #[error(
-        "the record of run {id} in the store {path} cannot be understood: {why}\nhint: a newer fathom may read it; its raw text is in the table results, column record"
-    )]
     Record {
         path: PathBuf,
         id: String,
@@ -96,14 +63,97 @@ pub enum StoreError {
         why: String,
     },
     /// A query of the user's is wrong, or would write.
-    #[error("the query cannot be answered: {why}\nhint: docs/store.md lists tables, views and columns")]
     Query { why: String },
     /// SQLite refused for a reason that is not the user's.
-    #[error(
-        "the store {path} failed: {why}\nhint: try again; should it stay, move the file away and a new one is made"
-    )]
     Failed { path: PathBuf, why: String },
 }
+
+impl StoreError {
+    /// What is wrong, and where.
+    pub fn what(&self) -> String {
+        match self {
+            StoreError::Unwritable { path, why, .. } => {
+                format!("cannot write the store {}: {why}", path.display())
+            }
+            StoreError::Missing { path, .. } => format!("there is no store {} yet", path.display()),
+            StoreError::Unreadable { path, why, .. } => {
+                format!("cannot read the store {}: {why}", path.display())
+            }
+            StoreError::Corrupt { path, why, .. } => {
+                format!("the store {} is not a database or is damaged: {why}", path.display())
+            }
+            StoreError::Foreign { path, .. } => {
+                format!("{} is a database of another program, and is left alone", path.display())
+            }
+            StoreError::Newer { path, found, known, .. } => format!(
+                "the store {} has layout {found}, and this fathom knows layouts up to {known}",
+                path.display()
+            ),
+            StoreError::Older { path, found, .. } => {
+                format!("the store {} has the older layout {found}", path.display())
+            }
+            StoreError::Locked { path, .. } => {
+                format!("the store {} is in use by another process", path.display())
+            }
+            StoreError::Full { path, .. } => format!("no space left for the store {}", path.display()),
+            StoreError::NotFound { wanted, path, .. } => {
+                format!("no run `{wanted}` in the store {}", path.display())
+            }
+            StoreError::Ambiguous { wanted, found } => {
+                format!("`{wanted}` stands for several runs: {}", found.join(", "))
+            }
+            StoreError::Record { id, path, why, .. } => {
+                format!("the record of run {id} in the store {} cannot be understood: {why}", path.display())
+            }
+            StoreError::Query { why, .. } => format!("the query cannot be answered: {why}"),
+            StoreError::Failed { path, why, .. } => format!("the store {} failed: {why}", path.display()),
+        }
+    }
+
+    /// What to do about it.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            StoreError::Unwritable { .. } => {
+                "make it writable, or keep the results in another file with --store FILE"
+            }
+            StoreError::Missing { .. } => "the first `fathom calibrate` makes it; --store FILE names another",
+            StoreError::Unreadable { .. } => "check its permissions, or name another with --store FILE",
+            StoreError::Corrupt { .. } => {
+                "move it away and a new one is made; `sqlite3 FILE .recover` may save what is in it"
+            }
+            StoreError::Foreign { .. } => "name another file with --store FILE",
+            StoreError::Newer { .. } => {
+                "use the newer fathom that wrote it, or another file with --store FILE"
+            }
+            StoreError::Older { .. } => {
+                "open it once where it can be written, for example with `fathom calibrate`; that brings it up to date"
+            }
+            StoreError::Locked { .. } => {
+                "end the other program, perhaps an open sqlite3 shell, and try again"
+            }
+            StoreError::Full { .. } => {
+                "free some space there, or keep the results elsewhere with --store FILE"
+            }
+            StoreError::NotFound { .. } => "`fathom history` lists the runs",
+            StoreError::Ambiguous { .. } => "give more letters, or the number from `fathom history`",
+            StoreError::Record { .. } => {
+                "a newer fathom may read it; its raw text is in the table results, column record"
+            }
+            StoreError::Query { .. } => "docs/store.md lists tables, views and columns",
+            StoreError::Failed { .. } => {
+                "try again; should it stay, move the file away and a new one is made"
+            }
+        }
+    }
+}
+
+impl std::fmt::Display for StoreError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}\nhint: {}", self.what(), self.hint())
+    }
+}
+
+impl std::error::Error for StoreError {}
 
 impl StoreError {
     /// Sorts an error of SQLite's by what can be done about it.

@@ -116,7 +116,8 @@ pub fn public_items(code: &str) -> Vec<PublicItem> {
         let Some(rest) = line.trim_start().strip_prefix("pub ") else { continue };
         let mut words = rest.split_whitespace().skip_while(|word| BEFORE_KIND.contains(word));
         let (Some(kind), Some(name)) = (words.next(), words.next()) else { continue };
-        if !KINDS.contains(&kind) {
+        // A macro's `pub struct $name` is documented where the macro is used.
+        if !KINDS.contains(&kind) || !name.starts_with(is_word) {
             continue;
         }
         let name = name.chars().take_while(|&c| is_word(c)).collect();

@@ -19,7 +19,7 @@ const TOOLS: &[Row] = &[
     Row {
         tool: "calibrate",
         before: &[],
-        run: "calibrate D --time 5s --size 64m --while-busy",
+        run: "calibrate D --time 25s --size 64m --while-busy --read-only --precision fast",
         endless: "calibrate D --time 10m --size 64m --while-busy",
     },
     Row {
@@ -69,6 +69,12 @@ const TOOLS: &[Row] = &[
         before: &[],
         run: "iozone -i 0 -i 1 -i 2 -r 16k -s 64m -I -f f --budget 0",
         endless: "iozone -i 0 -i 1 -i 2 -r 4k -s 1g -I -f f --budget 600",
+    },
+    Row {
+        tool: "ioping",
+        before: &[],
+        run: "ioping -q -D -i 1ms -w 2 data",
+        endless: "ioping -q -i 1ms data",
     },
     #[cfg(feature = "databases")]
     Row {

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 
-use fathom_engine::{Engine, Permits, Policy};
+use fathom_engine::Engine;
 use fathom_fio::report::{Disk, Format, Moment, PEER_VERSION, Report, ReportJob, Switches, Unified, normal};
-use fathom_record::{Execute, Run};
+use fathom_record::{Execute, Request, Run};
 use fathom_spec::*;
 use fathom_tidy::skip;
 use serde_json::Value;
@@ -96,7 +96,10 @@ impl Case {
                 permits.add_consent(target.path.clone());
             }
         }
-        Engine { permits, ..Engine::default() }.execute(&self.plan, &mut ()).expect("a small load runs")
+        Engine::default()
+            .execute(Request::new(&self.plan).with_permits(&permits), &mut ())
+            .map(|outcome| outcome.run)
+            .expect("a small load runs")
     }
 
     /// Our report of a run of the same job.

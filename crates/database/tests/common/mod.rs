@@ -73,9 +73,9 @@ pub fn operations(count: u64) -> Length {
 
 /// Runs a plan of settings on a database.
 pub fn run(url: &Url, settings: &Settings, length: Length, control: &mut dyn Control) -> Run {
-    use fathom_record::Execute;
+    use fathom_record::{Execute, Request};
     let mut database = Database::open(url.clone()).expect("it opens");
-    database.execute(&settings.plan(url, length), control).expect("it runs")
+    database.execute(Request::new(&settings.plan(url, length)), control).expect("it runs").run
 }
 
 /// Operations of a verb over the whole run: counted in intervals, and in the workers' totals.

@@ -1,10 +1,10 @@
 //! A walk by records of changing sizes, forwards or backwards, some of them at random places; a record may lead to another
 //! operation: a read of what was written, or the same at a second target.
 
-use super::place::Geometry;
 use super::refuse;
 use super::uniform::below;
-use super::verify::CHECK;
+use crate::geometry::Geometry;
+use crate::marks::CHECK;
 use fathom_drive::{Fill, Operation, Pace, Source, unit};
 use fathom_record::ExecuteError;
 use fathom_spec::{Blocks, Bytes, Course, Growth, Mix, Then, Verb};
@@ -47,7 +47,7 @@ impl Walk {
         verbs: &[Verb],
         seed: u64,
     ) -> Result<Self, ExecuteError> {
-        let members = crate::open::members(&geometry.space);
+        let members = geometry.space.members();
         let target = |at: usize| members.get(at).map(|target| target.0 as u16);
         let (least, most) = (course.sizes.0.0, course.sizes.1.0);
         let grows = match course.growth {

@@ -2,7 +2,6 @@
 //! now. Memory goes with what is discarded, and with nothing else.
 
 use super::apart::Range;
-use super::verify::is_write;
 use fathom_drive::Operation;
 use fathom_spec::{Discards, Verb};
 use rand_xoshiro::Xoshiro256Plus;
@@ -50,7 +49,7 @@ impl Discarding {
             // The load's own: it stands until the write that follows it.
             return self.discarded(&Range::of(operation));
         }
-        if !is_write(operation) {
+        if !operation.verb.puts_bytes() {
             return;
         }
         self.cut(&Range::of(operation));

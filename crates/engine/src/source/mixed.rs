@@ -1,8 +1,8 @@
 //! The general case: any order the engine has, reads and writes mixed, several sizes, syncs in between, an end.
 
 use super::order::Order;
-use super::place::Grid;
 use super::sizes::Lengths;
+use crate::geometry::Grid;
 use fathom_drive::{Fill, Operation, Pace, Source, unit};
 use fathom_spec::{Blocks, Mix, Stop, SyncKind, SyncRule, Verb};
 use rand_xoshiro::Xoshiro256Plus;

@@ -8,7 +8,6 @@ mod map;
 mod mixed;
 mod order;
 mod picked;
-mod place;
 mod series;
 mod sizes;
 mod skewed;
@@ -18,17 +17,17 @@ mod trace;
 mod uniform;
 mod verify;
 
+use crate::geometry::{Geometry, Grid};
 use crate::progress::{Known, Noting};
 use fathom_drive::Source;
 use fathom_record::{CELLS, ExecuteError};
 use fathom_spec::{
     Blocks, Generator, Mix, Pattern, Sizes, Space, Stop, Stream, SyncKind, TargetId, Then, Verb, Verify,
 };
-pub use place::Geometry;
 pub use series::Series;
 use std::sync::{Arc, Mutex};
 pub use trace::Recording;
-pub(crate) use verify::{Between, CHECK, OURS, Writer, ZEROS, is_write, number};
+pub(crate) use verify::{Between, Writer};
 
 /// One source that several workers draw from.
 pub type SharedSource = Arc<Mutex<Box<dyn Source>>>;
@@ -244,7 +243,7 @@ fn one_space(
 fn generated(
     blocks: &Blocks,
     pattern: &Pattern,
-    grid: &place::Grid,
+    grid: &Grid,
     (worker, workers): (u32, u32),
     seed: u64,
 ) -> Result<order::Order, ExecuteError> {

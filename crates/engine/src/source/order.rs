@@ -2,10 +2,10 @@
 
 use super::generators::{Lfsr, Tausworthe};
 use super::map::Map;
-use super::place::Grid;
 use super::refuse;
 use super::skewed::Skew;
 use super::uniform::below;
+use crate::geometry::Grid;
 use fathom_drive::Permutation;
 use fathom_record::ExecuteError;
 use fathom_spec::{Begin, Pattern};

@@ -3,8 +3,8 @@
 //! operations and one timetable for all. Works on bytes of the space, not on a grid of blocks: an operation at a
 //! target's end is shorter, and what direct I/O cannot take is the kernel's to refuse.
 
-use super::place::Geometry;
 use super::refuse;
+use crate::geometry::Geometry;
 use fathom_drive::{Fill, Metronome, Operation, Pace, Source};
 use fathom_record::{CELLS, ExecuteError};
 use fathom_spec::{

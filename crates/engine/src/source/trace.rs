@@ -3,8 +3,7 @@
 //! the space, offset and length in bytes: `1500000 write 0 8192 4096`. Lines that begin with `#` and empty ones say nothing.
 //! Parsers of other tools' recordings make this text.
 
-use super::place::Geometry;
-use crate::open;
+use crate::geometry::Geometry;
 use fathom_drive::{Fill, Operation, Pace, Source};
 use fathom_record::ExecuteError;
 use fathom_spec::{Bytes, SyncKind, Verb};
@@ -35,7 +34,7 @@ const MOST: usize = 1 << 28;
 impl Recording {
     /// Reads a recording; `name` is for errors. What it does must lie within the targets of the space.
     pub fn read(text: impl std::io::Read, name: &str, geometry: &Geometry) -> Result<Self, ExecuteError> {
-        let targets = open::members(&geometry.space);
+        let targets = geometry.space.members();
         let mut operations = Vec::new();
         for (number, line) in BufReader::new(text).lines().enumerate() {
             let fail = |what: String| ExecuteError::Target {

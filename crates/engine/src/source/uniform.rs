@@ -1,6 +1,6 @@
 //! The common case, tight: one size, one verb, one target, every block as likely as every other.
 
-use super::place::Grid;
+use crate::geometry::Grid;
 use fathom_drive::{Fill, Operation, Pace, Source};
 use fathom_spec::Verb;
 use rand_xoshiro::Xoshiro256Plus;

@@ -5,24 +5,13 @@
 
 use super::apart::{Gate, Range};
 use super::discards::{Discarding, Gone};
+use crate::marks::{CHECK, OURS, ZEROS};
 use crate::progress::{Came, Known, Noting};
 use fathom_drive::{Fill, Operation, Pace, Source};
 use fathom_spec::{Verb, Verify};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::thread::JoinHandle;
-
-/// In an operation's mark: what it reads is to be checked.
-pub(crate) const CHECK: u64 = 1 << 63;
-/// With [`CHECK`]: this run wrote it; the low bits are the number of the write.
-pub(crate) const OURS: u64 = 1 << 62;
-/// With [`CHECK`]: it was discarded, and must read as zeros.
-pub(crate) const ZEROS: u64 = 1 << 61;
-
-/// The number in a mark.
-pub(crate) fn number(mark: u64) -> u64 {
-    mark & (ZEROS - 1)
-}
 
 /// Reads everything that the source names, and checks it, whoever wrote it.
 pub(crate) struct Checking {
@@ -48,7 +37,7 @@ impl Checking {
             let came = match &mut self.known {
                 _ if !moves => Came::Perhaps,
                 None => Came::Back,
-                Some(_) if self.writes && !is_write(&operation) => Came::Perhaps,
+                Some(_) if self.writes && !operation.verb.puts_bytes() => Came::Perhaps,
                 Some(known) => known.next(&operation),
             };
             over |= came == Came::Never;
@@ -248,10 +237,10 @@ impl Verifying {
         for operation in &self.drawn {
             let mark = self.written;
             self.written += 1;
-            if *left != u64::MAX && is_write(operation) {
+            if *left != u64::MAX && operation.verb.puts_bytes() {
                 *left -= 1;
             }
-            let mark = if is_write(operation) { mark } else { operation.mark };
+            let mark = if operation.verb.puts_bytes() { mark } else { operation.mark };
             self.gate.hold(Operation { mark, ..*operation });
             if let Some(discarding) = &mut self.discarding {
                 discarding.after(operation, &mut self.due);
@@ -278,7 +267,7 @@ impl Verifying {
                 let number = self.read;
                 self.read += 1;
                 let range = Range::of(operation);
-                if !is_write(operation) || self.failed.iter().any(|failed| failed.meets(&range)) {
+                if !operation.verb.puts_bytes() || self.failed.iter().any(|failed| failed.meets(&range)) {
                     continue;
                 }
                 let mark = match &self.discarding {
@@ -320,11 +309,6 @@ impl Verifying {
             Phase::Last => None,
         }
     }
-}
-
-/// Does it put bytes somewhere? A discard puts none.
-pub(crate) fn is_write(operation: &Operation) -> bool {
-    matches!(operation.verb, Verb::Write | Verb::Commit)
 }
 
 impl Verifying {
@@ -385,7 +369,7 @@ impl Source for Verifying {
         }
         for (operation, result) in done {
             let failed = *result != operation.length as i32;
-            let changes = is_write(operation) || operation.verb == Verb::Trim;
+            let changes = operation.verb.puts_bytes() || operation.verb == Verb::Trim;
             if failed && changes && self.failed.len() < FAILED_MOST {
                 self.failed.push(Range::of(operation));
             }
@@ -401,6 +385,7 @@ impl Source for Verifying {
 mod tests {
     use super::super::{Geometry, build, verbs};
     use super::*;
+    use crate::marks::number;
     use fathom_spec::*;
 
     const PLAN: Verify = Verify { then_read_pass: true, ..Verify::READS };
@@ -474,7 +459,8 @@ mod tests {
     #[test]
     fn every_write_is_read_once_after_all_are_done() {
         let all = play(&mut verifying(PLAN), 8, |_| false);
-        let written: Vec<_> = all.iter().filter(|op| is_write(op)).map(|op| (op.mark, op.offset)).collect();
+        let written: Vec<_> =
+            all.iter().filter(|op| op.verb.puts_bytes()).map(|op| (op.mark, op.offset)).collect();
         let first_check = all.iter().position(|op| op.mark & CHECK != 0).unwrap();
         let read: Vec<_> = all[first_check..].iter().map(|op| (number(op.mark), op.offset)).collect();
         assert!(all[..first_check].iter().all(|op| op.mark & CHECK == 0));
@@ -487,7 +473,7 @@ mod tests {
         let all = play(&mut verifying(Verify { backlog: Some((10, 4)), ..PLAN }), 8, |_| false);
         let runs: Vec<(bool, usize)> = all
             .iter()
-            .filter(|op| is_write(op) || op.mark & CHECK != 0)
+            .filter(|op| op.verb.puts_bytes() || op.mark & CHECK != 0)
             .map(|op| op.mark & CHECK != 0)
             .collect::<Vec<_>>()
             .chunk_by(|a, b| a == b)
@@ -500,7 +486,7 @@ mod tests {
 
     #[test]
     fn what_a_failed_write_has_touched_is_not_checked() {
-        let bad = |op: &Operation| is_write(op) && op.offset == 8192;
+        let bad = |op: &Operation| op.verb.puts_bytes() && op.offset == 8192;
         let all = play(&mut verifying(PLAN), 4, bad);
         assert!(all.iter().any(bad));
         assert!(!all.iter().any(|op| op.mark & CHECK != 0 && op.offset == 8192));
@@ -513,7 +499,7 @@ mod tests {
         let mut source = Verifying::new(sources, PLAN, 0, Some(100), alone());
         let all = play(&mut source, 1, |_| false);
         let read = all.iter().filter(|op| op.mark & CHECK != 0).count();
-        let written = all.iter().filter(|op| is_write(op)).count();
+        let written = all.iter().filter(|op| op.verb.puts_bytes()).count();
         assert!(written < 100 && read == written, "{read} {written}");
     }
 
@@ -526,7 +512,7 @@ mod tests {
         let all = play(&mut source, 8, |_| false);
         // What a block holds when all is done: the last write of it, or nothing.
         let mut holds = std::collections::HashMap::new();
-        for op in all.iter().filter(|op| is_write(op) || op.verb == Verb::Trim) {
+        for op in all.iter().filter(|op| op.verb.puts_bytes() || op.verb == Verb::Trim) {
             holds.insert(op.offset, (op.verb != Verb::Trim).then_some(op.mark));
         }
         let reads: Vec<_> = all.iter().filter(|op| op.mark & CHECK != 0).collect();
@@ -562,10 +548,10 @@ mod tests {
         let source = || writes(Pattern::Sequential(Begin::First), 500);
         let mut all = Vec::new();
         source().fill(0, 500, &mut Pace::Closed, &mut all);
-        let written: Vec<u64> = all.iter().filter(|op| is_write(op)).map(|op| op.offset).collect();
+        let written: Vec<u64> = all.iter().filter(|op| op.verb.puts_bytes()).map(|op| op.offset).collect();
         // Of the last four that were begun, two came back.
         let last = vec![(0, written[99]), (0, written[97])];
-        let progress = crate::progress::Progress { worker: 0, writes: 100, depth: 4, last };
+        let progress = fathom_record::Progress { worker: 0, writes: 100, depth: 4, last };
         let known = Some(Known::new(&progress));
         let wanted = [&written[..96], &[written[97], written[99]]].concat();
         assert_eq!(checked(Checking::new(source(), 0, true, known)), wanted);

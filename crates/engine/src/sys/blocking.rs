@@ -1,7 +1,6 @@
 //! A queue whose calls block: the work is done in `push`, right after the worker has read the clock, and everything has
 //! come back at the next poll.
 
-use super::psync::sleep_until;
 use fathom_drive::{Clock, Completion, Operation, Queue};
 
 /// How one operation is done.
@@ -46,7 +45,7 @@ impl<C: Calls> Queue for Blocking<C> {
 
     fn enter(&mut self, at_least: usize, until_ns: u64) {
         if at_least == 0 && self.done.is_empty() {
-            sleep_until(&self.clock, until_ns);
+            self.clock.sleep_until(until_ns);
         }
     }
 

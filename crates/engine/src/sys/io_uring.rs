@@ -2,12 +2,14 @@
 
 use super::arena::Arena;
 use super::psync;
+use super::ring_descriptor::{ENTER_GETEVENTS, ENTER_SQ_WAKEUP, RingDescriptor};
+use super::ring_entries::Entries;
 use super::ring_mode::{Mode, Tasks, climb};
 use crate::files::OpenTarget;
 use crate::priorities::Priorities;
 use fathom_drive::{Clock, Completion, Operation, Queue};
 use fathom_spec::{QueueOptions, SyncKind, Verb};
-use io_uring::{IoUring, opcode, squeue, types};
+use io_uring::{IoUring, squeue, types};
 use std::io;
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
@@ -15,9 +17,6 @@ use std::os::fd::RawFd;
 use std::sync::Arc;
 use std::time::Duration;
 
-const ENTER_GETEVENTS: u32 = 1;
-const ENTER_SQ_WAKEUP: u32 = 2;
-const ENTER_EXT_ARG: u32 = 8;
 /// The most that one registered buffer may hold.
 const BUFFER_MOST: usize = 1 << 30;
 
@@ -26,30 +25,18 @@ const PART_WRITE: u64 = 1 << 32;
 const PART_SYNC: u64 = 2 << 32;
 const PART_LENGTH: u64 = 3 << 32;
 
-/// The kernel's struct io_uring_getevents_arg.
-#[repr(C)]
-struct WaitArgument {
-    signal_mask: u64,
-    signal_mask_size: u32,
-    least_wait_us: u32,
-    timespec: u64,
-}
-const _: () = assert!(size_of::<WaitArgument>() == 24);
+/// Looks at the completion queue before a worker with a submitting kernel thread goes to sleep: one or two microseconds.
+const LOOKS: u32 = 100;
+
 const _: () = assert!(size_of::<squeue::Entry>() == 64 && size_of::<io_uring::cqueue::Entry>() == 16);
-const _: () = assert!(size_of::<types::Timespec>() == 16);
 
 /// Operations through io_uring. It stays on the thread that made it (SINGLE_ISSUER).
 pub struct UringQueue {
+    /// It goes before the ring whose descriptor it is.
+    descriptor: RingDescriptor,
     ring: IoUring,
     clock: Clock,
-    /// Given back only when nothing is in flight.
-    arena: ManuallyDrop<Arena>,
-    targets: Arc<[OpenTarget]>,
-    fixed_files: bool,
-    fixed_buffers: bool,
-    /// 0: all of the arena is one registered buffer; all ones: each tag has its own.
-    buffer_mask: u32,
-    rw_flags: i32,
+    entries: Entries,
     commit: SyncKind,
     sync: SyncKind,
     /// Per tag: what the write of a commit answered, or a trim's length.
@@ -121,15 +108,19 @@ impl UringQueue {
         let buffer_mask = if arena.length() <= BUFFER_MOST { 0 } else { u32::MAX };
         let fixed_buffers = registered && register_buffers(&ring, &arena, buffer_mask, &mut notes);
         UringQueue {
+            descriptor: RingDescriptor::of(&ring),
             clock,
             kept: vec![0; arena.count()],
             done: Vec::with_capacity(arena.count()),
-            arena: ManuallyDrop::new(arena),
-            targets,
-            fixed_files,
-            fixed_buffers,
-            buffer_mask,
-            rw_flags: if wishes.options.no_wait { libc::RWF_NOWAIT } else { 0 },
+            entries: Entries {
+                arena: ManuallyDrop::new(arena),
+                targets,
+                fixed_files,
+                fixed_buffers,
+                buffer_mask,
+                rw_flags: if wishes.options.no_wait { libc::RWF_NOWAIT } else { 0 },
+                io_poll: mode.io_poll,
+            },
             commit: wishes.commit,
             sync: wishes.sync,
             unsubmitted: 0,
@@ -170,8 +161,8 @@ impl UringQueue {
         let said = |yes: bool, text| if yes { text } else { "" };
         format!(
             "io_uring{tasks}{}{}{}{}",
-            said(self.fixed_files, ", registered files"),
-            said(self.fixed_buffers, ", registered buffers"),
+            said(self.entries.fixed_files, ", registered files"),
+            said(self.entries.fixed_buffers, ", registered buffers"),
             said(self.mode.io_poll, ", polled completions"),
             said(self.mode.submit_poll, ", a submitting kernel thread"),
         )
@@ -191,60 +182,12 @@ impl UringQueue {
 
     #[cold]
     fn hand_over(&mut self) {
-        if let Ok(taken) = self.call(0, None) {
+        if self.mode.submit_poll {
+            self.wake();
+        } else if let Ok(taken) = self.call(0, None) {
             self.unsubmitted = self.unsubmitted.saturating_sub(taken as u32);
         }
         std::thread::yield_now();
-    }
-
-    fn fd(&self, file: u16) -> RawFd {
-        self.targets.get(file as usize).map_or(-1, |target| target.raw())
-    }
-
-    /// A read, or else a write, of a tag's buffer.
-    #[inline(always)]
-    fn transfer(&self, tag: u32, operation: &Operation, priority: u16) -> squeue::Entry {
-        let Operation { offset, length, target, .. } = *operation;
-        assert!(length as usize <= self.arena.stride());
-        let buffer = self.arena.pointer(tag);
-        let index = (tag & self.buffer_mask) as u16;
-        let flags = self.rw_flags;
-        macro_rules! entry {
-            ($kind:ident $(, $index:ident)?) => {
-                if self.fixed_files {
-                    let file = types::Fixed(target.into());
-                    opcode::$kind::new(file, buffer, length $(, $index)?).offset(offset).rw_flags(flags).ioprio(priority).build()
-                } else {
-                    let file = types::Fd(self.fd(target));
-                    opcode::$kind::new(file, buffer, length $(, $index)?).offset(offset).rw_flags(flags).ioprio(priority).build()
-                }
-            };
-        }
-        let entry = match (operation.verb, self.fixed_buffers) {
-            (Verb::Read, true) => entry!(ReadFixed, index),
-            (Verb::Read, false) => entry!(Read),
-            (_, true) => entry!(WriteFixed, index),
-            (_, false) => entry!(Write),
-        };
-        entry.user_data(u64::from(tag))
-    }
-
-    /// The sync of a target; `None` where the ring cannot do it.
-    fn sync_entry(&self, file: u16, kind: SyncKind, range: (u64, u32)) -> Option<squeue::Entry> {
-        let file = types::Fd(self.fd(file));
-        let whole = |flags| opcode::Fsync::new(file).flags(flags).build();
-        match kind {
-            _ if self.mode.io_poll => None,
-            SyncKind::None | SyncKind::Flush | SyncKind::Close => None,
-            SyncKind::Fsync => Some(whole(types::FsyncFlags::empty())),
-            SyncKind::Fdatasync | SyncKind::Msync => Some(whole(types::FsyncFlags::DATASYNC)),
-            SyncKind::Range => {
-                let flags = libc::SYNC_FILE_RANGE_WAIT_BEFORE
-                    | libc::SYNC_FILE_RANGE_WRITE
-                    | libc::SYNC_FILE_RANGE_WAIT_AFTER;
-                Some(opcode::SyncFileRange::new(file, range.1).offset(range.0).flags(flags).build())
-            }
-        }
     }
 
     /// Operations of which something is said one by one.
@@ -267,7 +210,7 @@ impl UringQueue {
             if hands_over {
                 special.since = 0;
             }
-            let entry = self.transfer(*tag, operation, priority);
+            let entry = self.entries.transfer(*tag, operation, priority);
             self.queue(&[if hands_over { entry.flags(squeue::Flags::ASYNC) } else { entry }]);
         }
     }
@@ -279,8 +222,8 @@ impl UringQueue {
         let range = (operation.offset, operation.length);
         match operation.verb {
             Verb::Commit => {
-                let write = self.transfer(tag, operation, 0);
-                match self.sync_entry(operation.target, self.commit, range) {
+                let write = self.entries.transfer(tag, operation, 0);
+                match self.entries.sync(operation.target, self.commit, range) {
                     Some(sync) => self.queue(&[
                         write.flags(squeue::Flags::IO_LINK).user_data(word | PART_WRITE),
                         sync.user_data(word | PART_SYNC),
@@ -290,10 +233,10 @@ impl UringQueue {
             }
             Verb::Sync => {
                 let kind = operation.sync_kind(self.sync);
-                match self.sync_entry(operation.target, kind, (0, 0)) {
+                match self.entries.sync(operation.target, kind, (0, 0)) {
                     Some(sync) => self.queue(&[sync.user_data(word)]),
                     None => {
-                        let result = psync::answer(psync::sync(self.fd(operation.target), kind));
+                        let result = psync::answer(psync::sync(self.entries.fd(operation.target), kind));
                         self.done.push(Completion { tag, result });
                     }
                 }
@@ -303,45 +246,45 @@ impl UringQueue {
         }
     }
 
-    /// A hole in a file through the ring; a device is asked by the thread itself.
     fn push_trim(&mut self, tag: u32, operation: &Operation) {
-        let target = &self.targets[operation.target as usize];
-        if self.mode.io_poll || target.is_device() {
+        let Some(entry) = self.entries.trim(operation) else {
+            let target = &self.entries.targets[operation.target as usize];
             let result = psync::answer(psync::discard(target, operation));
             return self.done.push(Completion { tag, result });
-        }
+        };
         self.kept[tag as usize] = operation.length as i32;
-        let entry = opcode::Fallocate::new(types::Fd(target.raw()), operation.length.into())
-            .offset(operation.offset)
-            .mode(libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE)
-            .build()
-            .user_data(u64::from(tag) | PART_LENGTH);
-        self.queue(&[entry]);
+        self.queue(&[entry.user_data(u64::from(tag) | PART_LENGTH)]);
     }
 
     /// One call into the kernel: hands over what is new and waits for `least`, at most `wait`.
     fn call(&mut self, least: u32, wait: Option<Duration>) -> io::Result<usize> {
-        let mut flags = ENTER_GETEVENTS;
-        if self.mode.submit_poll && self.ring.submission().need_wakeup() {
-            flags |= ENTER_SQ_WAKEUP;
-        }
         let submit = self.unsubmitted;
-        let submitter = self.ring.submitter();
         match wait {
-            // SAFETY: no argument is passed; the entries' buffers live until nothing is outstanding.
-            None => unsafe { submitter.enter::<libc::sigset_t>(submit, least, flags, None) },
+            None => self.descriptor.enter(submit, least, ENTER_GETEVENTS, None),
             Some(wait) => {
                 let time = types::Timespec::from(wait);
-                let argument = WaitArgument {
-                    signal_mask: 0,
-                    signal_mask_size: 0,
-                    least_wait_us: 0,
-                    timespec: std::ptr::from_ref(&time) as u64,
-                };
-                // SAFETY: the argument has the layout that EXT_ARG asks for, and it and its time live through the call.
-                unsafe { submitter.enter(submit, least, flags | ENTER_EXT_ARG, Some(&argument)) }
+                self.descriptor.enter(submit, least, ENTER_GETEVENTS, Some(&time))
             }
         }
+    }
+
+    /// With a submitting kernel thread entries are taken without a call, unless that thread sleeps.
+    fn wake(&mut self) {
+        if self.ring.submission().need_wakeup() {
+            // A call that was interrupted has woken it all the same, or the next look finds it asleep again.
+            let _ = self.descriptor.enter(self.unsubmitted, 0, ENTER_SQ_WAKEUP, None);
+        }
+        self.unsubmitted = 0;
+    }
+
+    /// With a submitting kernel thread: looks at the completion queue, without a call, for a moment. Are `least` there? A
+    /// worker that looked on and on would take the CPU from the thread that it waits for, where there are few.
+    fn watch(&mut self, least: usize) -> bool {
+        self.wake();
+        (0..LOOKS).any(|_| {
+            std::hint::spin_loop();
+            self.ring.completion().len() >= least
+        })
     }
 
     /// Handles one completion of the parts of an operation; answers the operation's own when it is whole.
@@ -363,7 +306,8 @@ impl UringQueue {
     }
 }
 
-/// Can completions be polled for here? Syncs cannot be done by a polled ring, and a driver without queues for
+/// Can completions be polled for here? Syncs cannot be done by a polled ring (the thread does them itself, with a call that
+/// waits; where each commit has one, such a ring would be none), and a driver without queues for
 /// polling answers EOPNOTSUPP: one read of the first block tells.
 fn may_poll(
     targets: &Arc<[OpenTarget]>,
@@ -445,12 +389,30 @@ impl Queue for UringQueue {
         if self.special.is_some() {
             return self.push_special(tags, operations);
         }
-        for (tag, operation) in tags.iter().zip(operations) {
-            if matches!(operation.verb, Verb::Read | Verb::Write) {
-                let entry = self.transfer(*tag, operation, 0);
-                self.queue(&[entry]);
-            } else {
-                self.push_other(*tag, operation);
+        let mut pairs = tags.iter().zip(operations);
+        loop {
+            // The ring's tail is read and written once for all reads and writes in a row.
+            let mut tail = self.ring.submission();
+            let mut queued = 0;
+            let left = loop {
+                let Some((tag, operation)) = pairs.next() else { break None };
+                if !matches!(operation.verb, Verb::Read | Verb::Write) {
+                    break Some((tag, operation, None));
+                }
+                let entry = self.entries.transfer(*tag, operation, 0);
+                // SAFETY: the entry's pointer is the tag's buffer in the arena, which lives until nothing is outstanding.
+                if unsafe { tail.push(&entry) }.is_err() {
+                    break Some((tag, operation, Some(entry)));
+                }
+                queued += 1;
+            };
+            drop(tail);
+            self.unsubmitted += queued;
+            self.outstanding += queued as usize;
+            match left {
+                None => return,
+                Some((_, _, Some(entry))) => self.queue(&[entry]),
+                Some((tag, operation, None)) => self.push_other(*tag, operation),
             }
         }
     }
@@ -459,7 +421,7 @@ impl Queue for UringQueue {
     fn enter(&mut self, at_least: usize, until_ns: u64) {
         if self.outstanding == 0 {
             if self.done.is_empty() && until_ns != u64::MAX {
-                psync::sleep_until(&self.clock, until_ns);
+                self.clock.sleep_until(until_ns);
             }
             return;
         }
@@ -472,6 +434,9 @@ impl Queue for UringQueue {
                 left => (at_least.clamp(1, self.outstanding) as u32, Some(Duration::from_nanos(left))),
             },
         };
+        if self.mode.submit_poll && self.watch(least as usize) {
+            return;
+        }
         match self.call(least, wait) {
             Ok(taken) => self.unsubmitted -= (taken as u32).min(self.unsubmitted),
             Err(error) => self.refused(&error),
@@ -519,7 +484,7 @@ impl Drop for UringQueue {
         // A device that has stopped answering may still write into the buffers: then they are never given back.
         if self.outstanding == 0 {
             // SAFETY: the arena is dropped only here, and nobody uses it afterwards.
-            unsafe { ManuallyDrop::drop(&mut self.arena) };
+            unsafe { ManuallyDrop::drop(&mut self.entries.arena) };
         }
     }
 }

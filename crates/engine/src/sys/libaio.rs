@@ -400,7 +400,7 @@ impl Queue for AioQueue {
         }
         if at_least == 0 && self.done.is_empty() && until_ns != u64::MAX && until_ns != 0 {
             match self.outstanding {
-                0 => psync::sleep_until(&self.clock, until_ns),
+                0 => self.clock.sleep_until(until_ns),
                 _ => self.wait(1, until_ns),
             }
         }

@@ -8,6 +8,8 @@ pub mod lifetime;
 pub mod mmap;
 pub mod pool;
 pub mod psync;
+mod ring_descriptor;
+mod ring_entries;
 mod ring_mode;
 pub mod semaphores;
 pub mod standing;

@@ -212,14 +212,6 @@ pub fn discard(target: &OpenTarget, operation: &Operation) -> isize {
     if result == 0 { operation.length as isize } else { -1 }
 }
 
-/// Sleeps until a moment of the run's clock.
-pub fn sleep_until(clock: &Clock, until_ns: u64) {
-    let left = until_ns.saturating_sub(clock.now());
-    if left > 0 && until_ns != u64::MAX {
-        std::thread::sleep(std::time::Duration::from_nanos(left));
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -6,7 +6,9 @@ mod files;
 mod names;
 
 use crate::{execute, standing};
-use fathom_drive::{Begin, Job, Perform, Recorder, Seat, Serial, SerialParts, WorkerOutcome, run_serial};
+use fathom_drive::{
+    Begin, Job, Perform, Recorder, Seat, Serial, SerialParts, WorkerOutcome, run_serial, worker_seed,
+};
 use fathom_host::Roots;
 use fathom_record::{CELLS, ExecuteError};
 use fathom_spec::Permits;
@@ -23,7 +25,7 @@ pub(crate) fn job<'a>(
 ) -> Result<Option<Job<'a>>, ExecuteError> {
     let stream = &plan.streams[id.0 as usize];
     check(stream)?;
-    let task = Task { stream: stream.clone(), seed: plan.seed.wrapping_add(u64::from(worker) * 7919) };
+    let task = Task { stream: stream.clone(), seed: worker_seed(plan.seed, worker) };
     let (verbs, prepare): (Vec<Verb>, fathom_drive::Prepare<'a>) = match &stream.work {
         Work::Files(files) => {
             let mut verbs = files.verbs.clone();

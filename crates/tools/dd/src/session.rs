@@ -379,7 +379,8 @@ mod tests {
         let mut counts = [Counts::default(); CELLS];
         (counts[0].operations, counts[0].bytes) = (read, read * 512);
         (counts[1].operations, counts[1].bytes) = (written, written * 512);
-        vec![Totals { stream: StreamId(0), group: GroupId(0), running: 1, outstanding: 0, counts }]
+        let verbs = Totals::verbs_of(&[Verb::Read, Verb::Write]);
+        vec![Totals { stream: StreamId(0), group: GroupId(0), running: 1, outstanding: 0, verbs, counts }]
     }
 
     #[test]

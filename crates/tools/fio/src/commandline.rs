@@ -123,7 +123,7 @@ enum Takes {
     Maybe,
 }
 
-const ELSEWHERE: &str = "fathom runs here only; see fathom-mpi for several hosts";
+const ELSEWHERE: &str = "fathom measures from this host alone";
 
 /// Name, what it takes, and why it is refused if it is.
 const GENERAL: &[(&str, Takes, &str)] = &[

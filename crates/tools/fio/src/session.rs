@@ -6,26 +6,28 @@ mod eta;
 mod idle;
 mod io_logs;
 mod layout;
-mod record;
+mod members;
 mod scheduler;
 mod state;
 mod status_report;
 mod termination;
 
-use crate::report::{Moment, Report, ReportJob, SoFar, disks, log_name, logs, normal};
-use crate::{self as fio, General, Job, Planned};
-use anyhow::{Result, bail};
-use args::Asked;
-use fathom_engine::Engine;
+use crate::report::{Extras, Moment, Report, ReportJob, SoFar, disks, log_name, logs, normal};
+use crate::{self as fio, Job, Planned, Trouble};
+use anyhow::{Error, Result, bail};
+use args::Invocation;
 use fathom_host::Roots;
 use fathom_record::*;
-use fathom_session::Context;
-use fathom_session::environment::{self, Interrupt, Signalled};
+use fathom_session::measurement::{LOOKED_AT_MOST, existing, load_of};
 use fathom_session::tool::Tool;
-use fathom_session::watch::{Progress, Watch};
-use fathom_spec::{Nanos, Plan};
+use fathom_session::watch::{Progress as ProgressBar, Watch};
+use fathom_session::{Console, End, Environment, Interrupt, Measurement, Session, Setup, Signalled};
+use fathom_spec::{Nanos, Permits, Plan, StreamId};
+use members::Members;
 use std::fs::File;
 use std::io::Write;
+use std::path::Path;
+use termination::Findings;
 
 /// The tool, for the list of tools.
 pub struct Fio;
@@ -39,8 +41,8 @@ impl Tool for Fio {
         "Speak fio's language: fathom fio OPTION... JOBFILE...; --help and --cmdhelp tell its options"
     }
 
-    fn run(&self, words: &[String], context: &Context, engine: &mut Engine) -> u8 {
-        run(words, context, engine)
+    fn run(&self, words: &[String], session: &mut Session<'_>) -> u8 {
+        run(words, session)
     }
 }
 
@@ -48,171 +50,267 @@ impl Tool for Fio {
 const BY_SIGNAL: u8 = 128;
 
 /// Runs the command on the words after its name and answers fio's exit status.
-pub fn run(words: &[String], context: &Context, engine: &mut Engine) -> u8 {
-    match args::read(words) {
-        Ok(Asked::Answered(status)) => status,
-        Ok(Asked::Jobs { general, jobs, global }) => {
+fn run(words: &[String], session: &mut Session<'_>) -> u8 {
+    let (environment, console) = (session.environment.clone(), session.console.clone());
+    match args::read(words, &environment, &console, &session.roots) {
+        Ok(Invocation::Answered(status)) => status,
+        Ok(Invocation::Jobs { general, jobs, global }) => {
             let began = fathom_drive::Clock::start();
-            let mut session = Session { general, jobs, global, began, known: Vec::new() };
-            match session.run(context, engine) {
+            let roots = session.roots.clone();
+            let set = JobSet { general, jobs, global, began, environment, console, roots };
+            match set.run(session) {
                 Ok(status) => status,
                 Err(error) if fathom_session::broken_pipe(&error) => 0,
                 Err(error) => {
-                    let text = error.to_string().replace("say --write-consent ", "set FATHOM_WRITE_CONSENT=");
-                    let text = text.replace("--write-consent", "FATHOM_WRITE_CONSENT");
-                    match text.starts_with("error: ") {
-                        true => eprintln!("{text}"),
-                        false => eprintln!("fio: {text}"),
-                    }
+                    set.console.complain(in_words(&error));
                     1
                 }
             }
         }
         Err(text) => {
-            eprintln!("{text}");
+            console.complain(text);
             1
         }
     }
 }
 
-/// What is run.
-struct Session {
-    general: Box<fio::General>,
-    jobs: Vec<Job>,
-    global: Option<Vec<(String, String)>>,
-    began: fathom_drive::Clock,
-    /// How far earlier runs got, where jobs go by that.
-    known: Vec<(fathom_spec::StreamId, fathom_engine::Progress)>,
+/// An error as it is shown: one in the job file with its line, another with the name of the program.
+fn in_words(error: &Error) -> String {
+    match (error.downcast_ref::<Trouble>(), error.downcast_ref::<ExecuteError>()) {
+        (Some(trouble), _) => trouble.render(),
+        (_, Some(error)) => format!("fio: {}", error.in_words(&Vocabulary::PEER)),
+        _ => format!("fio: {error}"),
+    }
 }
 
-impl Session {
-    fn run(&mut self, context: &Context, engine: &mut Engine) -> Result<u8> {
-        let mut out: Box<dyn Write> = match &self.general.output {
-            None => Box::new(std::io::stdout()),
-            Some(path) => Box::new(File::create(path).map_err(|error| {
-                anyhow::anyhow!("cannot write {path}: {error}\nhint: --output names a file that may be made")
-            })?),
-        };
-        let (roots, interrupt, asked) = (Roots::default(), Interrupt::watch(), Signalled::usr1());
+/// The jobs of one invocation, and what belongs to all of them.
+struct JobSet {
+    general: Box<fio::General>,
+    jobs: Vec<Job>,
+    /// Options of `[global]` sections, as typed.
+    global: Option<Vec<(String, String)>>,
+    began: fathom_drive::Clock,
+    environment: Environment,
+    console: Console,
+    roots: Roots,
+}
+
+/// What ends a run, and what asks for a report of it.
+struct Signals {
+    interrupt: Interrupt,
+    usr1: Signalled,
+}
+
+/// What came of running the plan.
+struct Executed {
+    outcome: Outcome,
+    findings: Findings,
+}
+
+impl JobSet {
+    fn run(&self, session: &mut Session<'_>) -> Result<u8> {
+        let mut out = self.output()?;
+        let signals = Signals { interrupt: self.environment.interrupt(), usr1: self.environment.usr1() };
         let states = state::load(&self.jobs, &self.general)?;
         let seed = states.iter().find_map(|(_, state)| state.seed);
-        let chance = seed.unwrap_or_else(|| self.began_at());
+        let seed = seed.unwrap_or_else(|| self.chance());
+        let mut planned = self.plan(seed)?;
+        let _groups = cgroups::make(&self.jobs, &mut planned, &self.roots, &self.console)?;
+        let planned = planned;
+        let members = Members::new(&self.jobs, &planned);
+        let mut reports = fio::reported(&self.jobs, &planned, std::process::id());
+        self.open_report(&planned, &reports, &mut out)?;
+        let known = state::known(&members, &states)?;
+        let permits = layout::permits(&planned, self.environment.write_consents());
+        self.lay_out(&planned, &permits, &signals.interrupt, session, &mut out)?;
+        let by_signal = |status| if signals.interrupt.raised() { BY_SIGNAL } else { status };
+        if self.jobs.iter().all(|job| job.files.create_only) {
+            let nothing = SoFar::new(&planned.plan).run(0, &[]);
+            self.report(&reports, &nothing, None, &mut out)?;
+            return Ok(by_signal(0));
+        }
+        let _schedulers = scheduler::set(&self.jobs, &planned, &self.roots, &self.console)?;
+        layout::warm(&self.jobs, &planned)?;
+        let mut measurement = self.begin(&planned, permits, session);
+        let mut failure = None;
+        let mut print = |run: &Run| {
+            let printed = self.report(&reports, run, None, &mut out);
+            failure = failure.take().or(printed.err());
+        };
+        let executed = self.execute(&members, &mut measurement, known, &signals, &mut print);
+        let mismatches = executed.as_ref().map_or(&[][..], |executed| &executed.outcome.mismatches);
+        let removed =
+            layout::dump(&self.jobs, &planned, mismatches).and(layout::unlink(&self.jobs, &planned));
+        let Executed { outcome, findings } = match failure.map_or(executed, Err) {
+            Ok(executed) => executed,
+            Err(error) => {
+                measurement.abandon();
+                return Err(error);
+            }
+        };
+        findings.complete(&mut reports);
+        state::save(&members, &self.general, &outcome.progress, seed, &self.console);
+        let mut run = outcome.run;
+        run.name = run.plan.streams.first().map_or_else(String::new, |stream| stream.name.clone());
+        run.load = load_of(&run.plan);
+        // Thousands of jobs make a large record: it is written once.
+        let finished = measurement.finish_with(run, End::of(signals.interrupt.raised(), false));
+        let status = self.report_record(&members, &reports, &finished.record, &mut out)?;
+        removed?;
+        Ok(by_signal(status))
+    }
+
+    fn output(&self) -> Result<Box<dyn Write>> {
+        let Some(path) = &self.general.output else { return Ok(self.console.out()) };
+        let file = File::create(path).map_err(|error| {
+            anyhow::anyhow!("cannot write {path}: {error}\nhint: --output names a file that may be made")
+        })?;
+        Ok(Box::new(file))
+    }
+
+    /// A number that differs from run to run.
+    fn chance(&self) -> u64 {
+        self.environment.moment().0 ^ u64::from(std::process::id()) << 40
+    }
+
+    fn plan(&self, chance: u64) -> Result<Planned, Trouble> {
         let facts = fio::Facts { look: &layout::look, chance };
-        let mut planned =
-            fio::plan(&self.jobs, &facts).map_err(|trouble| anyhow::anyhow!("{}", trouble.render()))?;
+        let mut planned = fio::plan(&self.jobs, &facts)?;
         // What is told so far is as old as the last interval.
         if let Some(every) = self.general.status_interval.filter(|every| every.0 > 0) {
             planned.plan.interval = planned.plan.interval.min(every);
         }
-        let _groups = cgroups::make(&self.jobs, &mut planned, &roots)?;
-        let planned = planned;
-        let mut reports = fio::reported(&self.jobs, &planned, std::process::id());
-        let normal_wanted = self.general.reports().contains(&fio::Format::Normal);
-        if normal_wanted {
-            normal::opening(&reports, &mut out)?;
+        Ok(planned)
+    }
+
+    fn prints_normal(&self) -> bool {
+        self.general.reports().contains(&fio::Format::Normal)
+    }
+
+    /// What is said of the jobs before anything is done.
+    fn open_report(&self, planned: &Planned, reports: &[ReportJob], mut out: &mut dyn Write) -> Result<()> {
+        if self.prints_normal() {
+            normal::opening(reports, &mut out)?;
         }
-        if environment::speaks_notes() {
-            planned.notes.iter().for_each(|note| eprintln!("note: {note}"));
+        if self.environment.speaks_notes() {
+            planned.notes.iter().for_each(|note| self.console.complain(format_args!("note: {note}")));
         }
-        if self.general.warnings_fatal
-            && let Some(note) = planned.notes.first()
-        {
-            bail!("{note}\nhint: --warnings-fatal makes this an error");
+        match planned.notes.first().filter(|_| self.general.warnings_fatal) {
+            Some(note) => bail!("{note}\nhint: --warnings-fatal makes this an error"),
+            None => Ok(()),
         }
-        self.known = state::known(&self.jobs, &planned, &states)?;
-        layout::permit(&planned, engine);
-        engine.commands = self.general.allow_exec;
-        let mut laid_out = Vec::new();
-        let mut say = |name: &str, files: u64, bytes: u64| -> Result<()> {
-            if normal_wanted {
+    }
+
+    fn lay_out(
+        &self,
+        planned: &Planned,
+        permits: &Permits,
+        interrupt: &Interrupt,
+        session: &mut Session<'_>,
+        mut out: &mut dyn Write,
+    ) -> Result<()> {
+        let announced = self.prints_normal();
+        let mut announce = |name: &str, files: u64, bytes: u64| -> Result<()> {
+            if announced {
                 normal::laying_out(name, files, bytes, &mut out)?;
             }
             Ok(())
         };
-        layout::lay_out(&self.jobs, &planned, engine, &interrupt, (&mut laid_out, &mut say))?;
-        if self.jobs.iter().all(|job| job.files.create_only) {
-            let nothing = SoFar::new(&planned.plan).run(0, &[]);
-            self.report(&reports, &nothing, None, &mut out)?;
-            return Ok(if interrupt.raised() { BY_SIGNAL } else { 0 });
-        }
-        let _schedulers = scheduler::set(&self.jobs, &planned, &roots)?;
-        layout::warm(&self.jobs, &planned)?;
-        let mut kept = record::Kept::begin(context, &planned, &roots, engine)?;
-        let outcome = self.execute(&planned, &mut reports, engine, (&interrupt, &asked), &mut out);
-        let removed = layout::dump(&self.jobs, &planned, engine).and(layout::unlink(&self.jobs, &planned));
-        let run = match outcome {
-            Ok(run) => run,
-            Err(error) => {
-                kept.abandon();
-                return Err(error);
-            }
+        let mut writer = layout::LayoutWriter {
+            execute: &mut *session.execute,
+            permits,
+            interrupt,
+            console: &self.console,
         };
-        state::save(&self.jobs, &planned, &self.general, &engine.progresses, chance);
-        kept.conclude(run, interrupt.raised());
-        let status = self.tell(&planned, &reports, &kept, &mut out)?;
-        removed?;
-        Ok(if interrupt.raised() { BY_SIGNAL } else { status })
+        layout::lay_out(&self.jobs, planned, &mut writer, &mut announce)
     }
 
-    /// A number that differs from run to run.
-    fn began_at(&self) -> u64 {
-        environment::moment().0 ^ u64::from(std::process::id()) << 40
+    fn begin<'s>(
+        &self,
+        planned: &Planned,
+        permits: Permits,
+        session: &'s mut Session<'_>,
+    ) -> Measurement<'s> {
+        let mut names: Vec<String> =
+            planned.members.iter().flat_map(|member| &member.files).map(|file| file.path.clone()).collect();
+        names.sort();
+        names.dedup();
+        // A file that is yet to be made has no disk in fio's report either: the directory does not stand for it.
+        let there =
+            names.iter().take(LOOKED_AT_MOST).map(String::as_str).filter(|name| Path::new(name).exists());
+        let ready = existing(there);
+        let mut measurement = session.begin(Setup {
+            tool: "fio",
+            label: None,
+            targets: names,
+            ready: &ready,
+            permits,
+            request: serde_json::Value::Null,
+        });
+        let notes = planned.notes.iter().map(|text| Note { text: text.clone(), hint: None });
+        measurement.record.notes.extend(notes);
+        measurement.tell_notes();
+        measurement
     }
 
     fn execute(
         &self,
-        planned: &Planned,
-        reports: &mut [ReportJob],
-        engine: &mut Engine,
-        (interrupt, asked): (&Interrupt, &Signalled),
-        out: &mut Box<dyn Write>,
-    ) -> Result<Run> {
-        engine.sinks = io_logs::open(&self.jobs, planned)?;
-        engine.recordings.clone_from(&planned.recordings);
-        engine.known.clone_from(&self.known);
-        engine.progresses = fathom_engine::Progresses::asked();
-        let General { eta, eta_interval, eta_newline, status_interval, .. } = &*self.general;
-        let drawn = match eta {
+        members: &Members<'_>,
+        measurement: &mut Measurement<'_>,
+        known: Vec<(StreamId, Progress)>,
+        signals: &Signals,
+        print: status_report::Print<'_>,
+    ) -> Result<Executed> {
+        let attachments = Attachments {
+            sinks: io_logs::open(members)?,
+            recordings: members.recordings().to_vec(),
+            known,
+            progress: true,
+            commands: self.general.allow_exec,
+            ..Attachments::default()
+        };
+        let plan = members.plan();
+        let general = &self.general;
+        let interval = eta::EtaInterval::new(general.eta_interval, general.eta_newline);
+        let line = self.draws_eta().then(|| eta::EtaLine::new(members, interval, &self.console));
+        let mut invalidation = layout::CacheInvalidation::new(members);
+        let sampler = fathom_drive::HostSampler::new(self.roots.clone(), measurement.disks());
+        let mut early_stop = termination::EarlyStop::new(&mut invalidation, members);
+        let balloon = idle::begin(general.idle_prof)?;
+        let schedule =
+            status_report::StatusSchedule { request: &signals.usr1, every: general.status_interval };
+        let mut reporter = status_report::StatusReporter::new(
+            &mut early_stop,
+            plan,
+            schedule,
+            sampler,
+            print,
+            &self.console,
+        )
+        .with_line(line)
+        .with_idleness(balloon.as_ref());
+        let silent = ProgressBar::new(false, &self.console);
+        let length = longest(plan);
+        let mut watch = Watch::new(&mut reporter, &silent, &signals.interrupt, "fio".to_owned(), length);
+        let outcome = measurement.execute(plan, attachments, &mut watch);
+        reporter.end();
+        drop(reporter);
+        let mut outcome = outcome?;
+        if let Some(balloon) = balloon {
+            outcome.run.samples.extend(balloon.end().samples(outcome.run.length_ns));
+        }
+        Ok(Executed { outcome, findings: early_stop.findings() })
+    }
+
+    /// Is the line of progress drawn? By itself only where somebody sees it, and nothing else is printed there.
+    fn draws_eta(&self) -> bool {
+        match self.general.eta {
             fio::Eta::Always => true,
             fio::Eta::Auto => {
                 let apart = self.general.output.is_some() || self.general.reports() == [fio::Format::Normal];
-                apart && environment::stdout_is_seen()
+                apart && self.environment.stdout_is_terminal()
             }
             fio::Eta::Never => false,
-        };
-        let line = drawn.then(|| eta::Line::new(&self.jobs, planned, *eta_interval, *eta_newline));
-        let mut failure = None;
-        let mut tell = |run: &Run, _now_ns: u64| {
-            let told = self.report(reports, run, None, out);
-            failure = failure.take().or(told.err());
-        };
-        let mut cold = layout::Cold::new(&self.jobs, planned);
-        let sampler = fathom_drive::HostSampler { roots: engine.roots.clone(), disks: engine.disks.clone() };
-        let mut warden = termination::Warden::new(&mut cold, &self.jobs, planned);
-        let balloon = idle::begin(self.general.idle_prof)?;
-        let mut shown = status_report::Shown::new(
-            &mut warden,
-            &planned.plan,
-            asked,
-            *status_interval,
-            sampler,
-            &mut tell,
-            line,
-        )
-        .with_idleness(balloon.as_ref());
-        let silent = Progress::new(false);
-        let length = longest(&planned.plan);
-        let mut watch = Watch::new(&mut shown, &silent, interrupt, "fio".to_owned(), length);
-        let mut outcome = engine.execute(&planned.plan, &mut watch);
-        shown.end();
-        drop(shown);
-        if let (Some(balloon), Ok(run)) = (balloon, &mut outcome) {
-            run.samples.extend(balloon.end().samples(run.length_ns));
-        }
-        warden.told(reports);
-        match failure {
-            Some(error) => Err(error),
-            None => outcome.map_err(|error| anyhow::anyhow!("{error}")),
         }
     }
 
@@ -221,10 +319,10 @@ impl Session {
         &self,
         jobs: &[ReportJob],
         run: &Run,
-        extras: Option<&fio::report::Extras<'_>>,
+        extras: Option<&Extras<'_>>,
         out: &mut Box<dyn Write>,
     ) -> Result<u8> {
-        let (unix_ms, time) = environment::moment();
+        let (unix_ms, time) = self.environment.moment();
         let elapsed_seconds = self.began.now().div_ceil(1_000_000_000);
         let shown = if self.jobs.iter().any(|job| job.report.disk_util) { disks(run) } else { Vec::new() };
         let global = self.global.clone().unwrap_or_default();
@@ -251,34 +349,38 @@ impl Session {
     }
 
     /// The reports, the logs, and the exit status.
-    fn tell(
+    fn report_record(
         &self,
-        planned: &Planned,
+        members: &Members<'_>,
         jobs: &[ReportJob],
-        kept: &record::Kept,
+        record: &ResultRecord,
         out: &mut Box<dyn Write>,
     ) -> Result<u8> {
-        let Some(run) = kept.record.runs.last() else { return Ok(1) };
-        let extras = kept.extras();
+        let Some(run) = record.runs.last() else { return Ok(1) };
+        let extras = Extras {
+            version: &record.version,
+            record: &record.id,
+            summary: &record.summary,
+            verdict: &record.verdict,
+            notes: &record.notes,
+        };
         let status = self.report(jobs, run, self.general.extras.then_some(&extras), out)?;
-        self.write_logs(planned, jobs, run)?;
+        self.write_logs(members, jobs, run)?;
         Ok(status)
     }
 
-    fn write_logs(&self, planned: &Planned, jobs: &[ReportJob], run: &Run) -> Result<()> {
+    fn write_logs(&self, members: &Members<'_>, jobs: &[ReportJob], run: &Run) -> Result<()> {
         use fio::report::LogSource::*;
         let began_ms = |clock: u32| {
             let ended_ms = fathom_drive::system_clock_ms(clock).unwrap_or(0);
             ended_ms.saturating_sub(run.length_ns / 1_000_000)
         };
         for job in jobs {
-            let Some(number) = planned.members.iter().position(|m| job.streams.first() == Some(&m.stream))
-            else {
-                continue;
-            };
-            let report = &self.jobs[planned.members[number].job].report;
+            let index = job.streams.first().and_then(|stream| members.of_stream(*stream));
+            let Some(index) = index else { continue };
+            let report = &members.job(index).report;
             let (bandwidth, latency, iops) = &report.logs;
-            let numbered = report.per_job_logs.then_some(number as u32 + 1);
+            let numbered = report.per_job_logs.then_some(index.number() as u32 + 1);
             let epoch_ms = report.log_epoch.map_or(0, began_ms);
             // A line for each I/O was written as it came back.
             if report.log_average.0 == 0 {
@@ -328,4 +430,111 @@ fn format(format: fio::Format, terse: u8) -> fio::report::Format {
 /// How long the run may take, for the bar.
 fn longest(plan: &Plan) -> Nanos {
     plan.streams.iter().filter_map(|stream| stream.stop.time).max().unwrap_or(Nanos::from_seconds(60))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fathom_session::mock::{Scene, Stage};
+
+    fn run_on(scenes: Vec<Scene>, words: &str) -> (Stage, u8, String, String) {
+        let mut stage = Stage::new(Scene::default());
+        stage.execute.scenes = scenes.into();
+        let words: Vec<&str> = words.split_whitespace().collect();
+        let (status, out, err) = stage.run(&Fio, &words);
+        (stage, status, out, err)
+    }
+
+    fn refusing(error: ExecuteError) -> Scene {
+        Scene { answer: Some(Err(error)), ..Scene::default() }
+    }
+
+    #[test]
+    fn consent_is_said_in_the_words_of_a_tool_without_a_word_for_it() {
+        let refused = ExecuteError::NotConsented { target: "/dev/x".to_owned(), holds: None };
+        let (_, status, _, err) = run_on(vec![refusing(refused)], "--name=a --ioengine=null --size=64k");
+        assert_eq!(status, 1);
+        assert_eq!(
+            err,
+            "fio: will not write to /dev/x: nobody consented to that\n\
+             hint: what is written destroys what is there; if you want that, set FATHOM_WRITE_CONSENT=/dev/x\n"
+        );
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_plan_is_told_with_its_line() {
+        let (stage, status, _, err) = run_on(vec![], "--name=a --ioengine=null --size=64k --wait_for=b");
+        assert_eq!((status, stage.execute.requests.len()), (1, 0));
+        assert!(err.starts_with("error: a: waitee job b unknown\n"), "{err}");
+        assert!(err.ends_with("hint: wait for a job that stands before this one\n"), "{err}");
+    }
+
+    #[test]
+    fn a_signal_ends_the_run_and_its_report_comes_all_the_same() {
+        let scene = Scene { slots: vec![(1, Vec::new())], ..Scene::default() };
+        let mut stage = Stage::new(scene);
+        stage.environment.interrupt().raise();
+        let (status, out, err) = stage.run(&Fio, &["--name=a", "--ioengine=null", "--size=64k"]);
+        assert_eq!((status, err.as_str()), (BY_SIGNAL, ""));
+        assert_eq!(stage.execute.steers, [Steer::Stop(Vec::new(), StopReason::Signal)]);
+        assert!(out.contains("\nRun status group 0 (all jobs):\n"), "{out}");
+    }
+
+    #[test]
+    fn sigusr1_prints_a_report_of_what_was_done_so_far() {
+        let scene = Scene { slots: vec![(1_000_000_000, Vec::new())], ..Scene::default() };
+        let mut stage = Stage::new(scene);
+        stage.environment.usr1().raise();
+        let (status, out, _) = stage.run(&Fio, &["--name=a", "--ioengine=null", "--size=64k"]);
+        assert_eq!((status, out.matches("\nRun status group 0 (all jobs):\n").count()), (0, 2), "{out}");
+    }
+
+    #[test]
+    fn files_are_laid_out_before_the_jobs_run_and_only_files_may_be_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("data").to_string_lossy().into_owned();
+        let words = format!("--name=a --rw=randread --size=64k --filename={file}");
+        let (stage, status, out, _) = run_on(vec![], &words);
+        assert_eq!(status, 0);
+        let requests = &stage.execute.requests;
+        let names: Vec<&str> = requests.iter().map(|(plan, _)| plan.streams[0].name.as_str()).collect();
+        assert_eq!(names, ["layout", "a"]);
+        assert!(requests.iter().all(|(_, permits)| permits.consents == [file.clone()]));
+        let announced = out.find("a: Laying out IO file (1 file / 0MiB)\n");
+        assert!(announced > out.find("Starting 1 process\n"), "{out}");
+    }
+
+    #[test]
+    fn a_job_that_only_makes_its_files_is_no_measurement() {
+        let folder = tempfile::tempdir().unwrap();
+        let words =
+            format!("--name=a --rw=write --size=64k --create_only=1 --directory={}", folder.path().display());
+        let (stage, status, out, _) = run_on(vec![], &words);
+        assert_eq!((status, stage.execute.requests.len()), (0, 0));
+        assert!(out.contains("Starting 1 process\n"), "{out}");
+    }
+
+    #[test]
+    fn files_that_are_to_be_removed_are_removed_when_the_run_fails_too() {
+        let folder = tempfile::tempdir().unwrap();
+        let words =
+            format!("--name=a --rw=write --size=64k --unlink=1 --directory={}", folder.path().display());
+        let refused = ExecuteError::NoMemory { buffer: fathom_spec::Bytes(4096) };
+        let (_, status, ..) = run_on(vec![refusing(refused)], &words);
+        assert_eq!((status, folder.path().read_dir().unwrap().count()), (1, 0));
+    }
+
+    #[test]
+    fn the_record_has_a_verdict_and_says_that_the_page_cache_was_in_the_way() {
+        let folder = tempfile::tempdir().unwrap();
+        let words = format!(
+            "--output-format=json --extras --name=a --rw=write --size=64k --directory={}",
+            folder.path().display()
+        );
+        let (_, status, out, _) = run_on(vec![], &words);
+        let report: serde_json::Value = serde_json::from_str(&out).unwrap();
+        let checks = report["fathom"]["verdict"]["checks"].as_array().unwrap();
+        let through = checks.iter().find(|check| check["name"] == "page cache bypassed");
+        assert_eq!((status, through.map(|check| &check["outcome"])), (0, Some(&"failed".into())), "{out}");
+    }
 }

@@ -508,6 +508,7 @@ fn a_run_that_is_not_over_is_reported_as_far_as_it_was_told() {
         group: GroupId(0),
         running: 1,
         outstanding: 4,
+        verbs: Default::default(),
         counts: Default::default(),
     };
     let told = text(&so_far.run(1300 * MS, &[running]), &[job(0)], &[], Format::Normal);

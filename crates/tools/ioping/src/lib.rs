@@ -1,5 +1,5 @@
-//! ioping's language as version 1.3 speaks it: its options to a plan, what each request took to its lines. Opens nothing,
-//! knows no clock and no engine.
+//! ioping's language as version 1.3 speaks it: its options to a plan, what each request took to its lines. But for
+//! [`session`] it opens nothing and knows no clock.
 //!
 //! | module | holds |
 //! |---|---|
@@ -9,6 +9,7 @@
 //! | [`failure`] | what goes wrong, in ioping's words, and its exit status |
 //! | [`plan`] | options to the plan of the requests and of the working file |
 //! | [`report`] | a line for each request, raw statistics, the final block, JSON |
+//! | [`session`] | a run from its words to its end |
 //! | `stamp` | the time of day before a line (`-I`) |
 //! | [`tally`] | which requests count, and their statistics |
 //! | `units` | times, sizes and counts as they are printed |
@@ -19,6 +20,7 @@ mod getopt;
 mod number;
 pub mod plan;
 pub mod report;
+pub mod session;
 mod stamp;
 pub mod tally;
 mod units;

@@ -39,9 +39,6 @@ pub struct Preparation {
     pub plan: Plan,
     /// What fills the working file of a directory.
     pub layout: Option<Layout>,
-    /// Before each request, and outside of its time, the page cache drops what it holds of that range
-    /// (`POSIX_FADV_DONTNEED`): no plan has a word for it yet.
-    pub drops_cache: bool,
     /// Three times `-W` or `-G`: the user consents to the loss of what the file or the device holds.
     pub consents_to_write: bool,
 }
@@ -74,7 +71,7 @@ pub fn prepare(options: &Options, facts: TargetFacts, path: &str, seed: u64) -> 
     let space = plan.add_target(Target::Path(target(options, path, in_directory)));
     plan.add_stream(stream(options, blocks(options, space, set)));
     let layout = in_directory.then(|| layout(options, path, set, seed));
-    Ok(Preparation { plan, layout, drops_cache: !options.cached, consents_to_write })
+    Ok(Preparation { plan, layout, consents_to_write })
 }
 
 /// So often must `-W` or `-G` be said for what is no directory.
@@ -143,6 +140,7 @@ fn blocks(options: &Options, space: SpaceId, (offset, length): (Bytes, Bytes)) -
     };
     blocks.queue_options.no_wait = options.nowait;
     blocks.queue_options.io_poll = options.high_priority;
+    blocks.queue_options.drop_cached = !options.cached;
     // Read-ahead would bring in what a later request is to fetch.
     blocks.queue_options.expect = if options.linear { Expect::Nothing } else { Expect::Random };
     blocks

@@ -39,6 +39,8 @@ pub struct Request {
     pub ended: Nanos,
     /// Bytes that it moved; 0 also where it would have had to wait.
     pub moved: u64,
+    /// Was it a write?
+    pub writes: bool,
 }
 
 impl Request {
@@ -128,7 +130,7 @@ impl<'a> Report<'a> {
         if let Some(stamp) = &self.options.stamp {
             write!(out, "{} ", stamp.print(moment))?;
         }
-        let arrow = if self.options.writes(self.number) { ">>>" } else { "<<<" };
+        let arrow = if request.writes { ">>>" } else { "<<<" };
         let (moved, number) = (size(request.moved), self.number);
         write!(out, "{moved} {arrow} {}: request={number} time={}", self.label, time(request.time().0))?;
         let remark = match fate {

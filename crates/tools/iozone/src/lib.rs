@@ -6,10 +6,8 @@
 //! | `options` | words and what they mean, the matrix of sizes |
 //! | `plan` | each test as a plan |
 //! | `report` | banner, table, Excel blocks |
-//! | `together` | throughput mode: its phases and its report |
-
-#[macro_use]
-extern crate fathom_session;
+//! | `throughput` | throughput mode: its phases and its report |
+//! | `session` | its runs |
 
 mod options;
 mod plan;
@@ -17,7 +15,7 @@ mod report;
 pub mod session;
 mod throughput;
 
-pub use options::{Asked, Options, Unit, parse};
-pub use plan::{Test, plan, rest, tests, together as plan_together};
+pub use options::{Invocation, Options, Unit, parse};
+pub use plan::{Test, plan, rest, tests, throughput as plan_throughput};
 pub use report::{Row, banner, excel, heads, row};
-pub use throughput::{Child, Phase, beginning, block, excel as excel_together, phases};
+pub use throughput::{Child, Phase, beginning, block, excel as excel_throughput, phases};

@@ -110,7 +110,7 @@ impl Default for Options {
     }
 }
 
-fn doubling((least, most): (u64, u64)) -> Vec<u64> {
+fn doubling(least: u64, most: u64) -> Vec<u64> {
     std::iter::successors(Some(least), |size| size.checked_mul(2)).take_while(|size| *size <= most).collect()
 }
 
@@ -119,7 +119,7 @@ impl Options {
     pub fn file_sizes(&self) -> Vec<u64> {
         match (self.sizes.is_empty(), self.automatic) {
             (false, _) => self.sizes.clone(),
-            (true, true) => doubling(self.file_range),
+            (true, true) => doubling(self.file_range.0, self.file_range.1),
             (true, false) => vec![512 * KIB],
         }
     }
@@ -128,7 +128,7 @@ impl Options {
     pub fn record_sizes(&self) -> Vec<u64> {
         match (self.records.is_empty(), self.automatic) {
             (false, _) => self.records.clone(),
-            (true, true) => doubling(self.record_range),
+            (true, true) => doubling(self.record_range.0, self.record_range.1),
             (true, false) => vec![4 * KIB],
         }
     }
@@ -162,13 +162,13 @@ impl Options {
 
 /// What the words ask for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Asked {
+pub enum Invocation {
     /// To measure.
     Measure(Box<Options>),
-    /// Nothing: this is told on stdout, `-h` or `-v`.
-    Told(&'static str),
-    /// Nothing: this is told on stderr, and the status is 1.
-    Refused(String),
+    /// To print this on stdout: `-h` or `-v`.
+    Print(&'static str),
+    /// Nothing that can be done: this goes to stderr, and the status is 1.
+    Error(String),
 }
 
 /// What `-h` tells: what works here.
@@ -200,20 +200,20 @@ fathom's own:
 const VERSION: &str = "\tIozone: Performance Test of File I/O\n\t        as Version 3.471, by fathom\n";
 
 /// Reads the words.
-pub fn parse(words: &[String]) -> Asked {
+pub fn parse(words: &[String]) -> Invocation {
     match words.first().map(String::as_str) {
-        Some("-h" | "--help") => return Asked::Told(HELP),
-        Some("-v" | "--version") => return Asked::Told(VERSION),
+        Some("-h" | "--help") => return Invocation::Print(HELP),
+        Some("-v" | "--version") => return Invocation::Print(VERSION),
         _ => {}
     }
-    understood(words).map_or_else(Asked::Refused, |options| Asked::Measure(Box::new(options)))
+    read(words).map_or_else(Invocation::Error, |options| Invocation::Measure(Box::new(options)))
 }
 
 fn lacks(what: &str, hint: &str) -> String {
     format!("fathom's iozone has no {what}\nhint: {hint}")
 }
 
-fn understood(words: &[String]) -> Result<Options, String> {
+fn read(words: &[String]) -> Result<Options, String> {
     let mut options = Options::default();
     let mut words: VecDeque<&str> = words.iter().map(String::as_str).collect();
     while let Some(word) = words.pop_front() {
@@ -225,7 +225,7 @@ fn understood(words: &[String]) -> Result<Options, String> {
         }
     }
     fits(&options)?;
-    together(&options)?;
+    throughput_mode(&options)?;
     Ok(options)
 }
 
@@ -346,7 +346,7 @@ fn fits(options: &Options) -> Result<(), String> {
 }
 
 /// What belongs to throughput mode, and what cannot be said with it.
-fn together(options: &Options) -> Result<(), String> {
+fn throughput_mode(options: &Options) -> Result<(), String> {
     let mix = options.tests.contains(&8);
     let Some(workers) = options.workers else {
         if mix {
@@ -406,7 +406,7 @@ mod tests {
     use super::*;
 
     fn said(line: &str) -> Result<Options, String> {
-        understood(&line.split_whitespace().map(str::to_owned).collect::<Vec<_>>())
+        read(&line.split_whitespace().map(str::to_owned).collect::<Vec<_>>())
     }
 
     #[test]
@@ -422,7 +422,7 @@ mod tests {
     #[test]
     fn help_and_version_are_told() {
         for (word, begins) in [("-h", "Usage: iozone"), ("-v", "\tIozone: ")] {
-            let Asked::Told(text) = parse(&[word.to_owned()]) else { panic!("{word}") };
+            let Invocation::Print(text) = parse(&[word.to_owned()]) else { panic!("{word}") };
             assert!(text.starts_with(begins), "{text}");
         }
     }

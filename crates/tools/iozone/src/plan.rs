@@ -111,22 +111,24 @@ pub fn tests(options: &Options) -> Vec<Test> {
 /// The plan of one cell of the table.
 pub fn plan(options: &Options, test: Test, file: u64, record: u64, seed: u64) -> Plan {
     let mut plan = Plan::new(seed.wrapping_add(test as u64));
-    let stream = stream(options, (test, test.writes()), &options.file, (file, record), &mut plan);
+    let pass = FilePass { test, writes: test.writes(), name: &options.file, file, record };
+    let stream = stream(options, &pass, &mut plan);
     plan.add_stream(stream);
     plan
 }
 
 /// The plan of one phase of throughput mode: a worker for each file, all begin together. Without `-x` all end when the
 /// first has done its file.
-pub fn together(options: &Options, test: Test, seed: u64) -> Plan {
+pub fn throughput(options: &Options, test: Test, seed: u64) -> Plan {
     let mut plan = Plan::new(seed.wrapping_add(test as u64));
+    let (file, record) = options.one_row();
     let names = options.file_names();
     for (worker, name) in names.iter().enumerate() {
         let writes = match test {
             Mixed => !reads_in_mix(options, worker, names.len()),
             test => test.writes(),
         };
-        let mut stream = stream(options, (test, writes), name, options.one_row(), &mut plan);
+        let mut stream = stream(options, &FilePass { test, writes, name, file, record }, &mut plan);
         stream.stop.takes_down = Some(GroupId(0)).filter(|_| !options.to_the_end);
         plan.add_stream(stream);
     }
@@ -138,7 +140,8 @@ pub fn rest(options: &Options, missing: &[(String, u64)], seed: u64) -> Plan {
     let (file, record) = options.one_row();
     let mut plan = Plan::new(seed);
     for (name, there) in missing {
-        let mut stream = stream(options, (Rewrite, true), name, (file - there, record), &mut plan);
+        let pass = FilePass { test: Rewrite, writes: true, name, file: file - there, record };
+        let mut stream = stream(options, &pass, &mut plan);
         if let Work::Blocks(blocks) = &mut stream.work {
             blocks.region.0 = Extent::Bytes(Bytes(*there));
         }
@@ -154,14 +157,20 @@ pub fn rest(options: &Options, missing: &[(String, u64)], seed: u64) -> Plan {
     plan
 }
 
-/// One pass of a test over a file of so many bytes in such records.
-fn stream(
-    options: &Options,
-    (test, writes): (Test, bool),
-    name: &str,
-    (file, record): (u64, u64),
-    plan: &mut Plan,
-) -> Stream {
+/// One pass of a test over a file.
+struct FilePass<'a> {
+    test: Test,
+    /// Does it write? Of a mix some do.
+    writes: bool,
+    name: &'a str,
+    /// Bytes of the file.
+    file: u64,
+    /// Bytes of a record.
+    record: u64,
+}
+
+fn stream(options: &Options, pass: &FilePass<'_>, plan: &mut Plan) -> Stream {
+    let FilePass { test, writes, name, file, record } = *pass;
     let kernel = !test.is_of_streams();
     let space = plan.add_target(Target::Path(PathTarget {
         path: name.to_owned(),
@@ -246,11 +255,11 @@ mod tests {
     #[test]
     fn a_phase_has_a_stream_for_each_file_and_the_first_that_is_done_ends_all() {
         let options = Options { workers: Some(3), ..Options::default() };
-        let plan = together(&options, Write, 1);
+        let plan = throughput(&options, Write, 1);
         assert_eq!((plan.streams.len(), plan.targets.len()), (3, 3));
         assert!(plan.streams.iter().all(|stream| stream.stop.takes_down == Some(stream.group)));
         let options = Options { to_the_end: true, ..options };
-        assert!(together(&options, Write, 1).streams.iter().all(|stream| stream.stop.takes_down.is_none()));
+        assert!(throughput(&options, Write, 1).streams.iter().all(|stream| stream.stop.takes_down.is_none()));
         let rest = rest(&options, &[("a".to_owned(), 8192)], 1);
         let Work::Blocks(blocks) = &rest.streams[0].work else { panic!() };
         assert_eq!(blocks.region.0, Extent::Bytes(Bytes(8192)));

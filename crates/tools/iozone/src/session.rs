@@ -2,20 +2,31 @@
 //! report of its throughput mode out. Each cell is one plan, and one run of the record with all its latencies.
 
 mod cells;
+mod figures;
 mod throughput;
 
-use crate::{self as iozone, Asked, Options, Test};
-use fathom_engine::{Engine, Permits, Policy};
+use crate::{self as iozone, Invocation, Options, Test};
 use fathom_host::page_cache;
 use fathom_record::*;
-use fathom_session::environment::{self, Interrupt};
+use fathom_session::measurement::{Measurement, existing, tell_notes};
 use fathom_session::record_writer::write_page;
-use fathom_session::step::{self, Steps, Until};
+use fathom_session::stop_at_fault::StopAtFault;
 use fathom_session::tool::Tool;
-use fathom_session::{Context, INTERRUPTED};
-use fathom_spec::{Plan, Verb};
+use fathom_session::{
+    Console, End, Environment, Figures, INTERRUPTED, Interrupt, Session, Setup, errno_text,
+};
+use fathom_spec::{Permits, Plan, Policy, Verb};
+use figures::TestRun;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+
+/// What a hint advises, in iozone's options.
+const WORDS: Vocabulary<'static> = Vocabulary {
+    size: "-s",
+    block: "-r",
+    missing: "it must be in a directory that is there",
+    ..Vocabulary::PEER
+};
 
 /// The tool, for the list of tools.
 pub struct Iozone;
@@ -29,8 +40,8 @@ impl Tool for Iozone {
         "Speak iozone's language: fathom iozone -a -I -f FILE; refusals tell what is left out"
     }
 
-    fn run(&self, words: &[String], context: &Context, engine: &mut Engine) -> u8 {
-        run(words, context, engine)
+    fn run(&self, words: &[String], session: &mut Session<'_>) -> u8 {
+        run(words, session)
     }
 
     fn page(&self, record: &ResultRecord, out: &mut Vec<u8>) -> std::io::Result<()> {
@@ -39,29 +50,28 @@ impl Tool for Iozone {
 }
 
 /// Runs the command on the words after its name and answers iozone's exit status.
-pub fn run(words: &[String], context: &Context, engine: &mut Engine) -> u8 {
+fn run(words: &[String], session: &mut Session<'_>) -> u8 {
     match iozone::parse(words) {
-        Asked::Measure(options) => measure(&options, context, engine),
-        Asked::Told(text) => {
-            print(|out| out.write_all(text.as_bytes()));
+        Invocation::Measure(options) => measure(&options, session),
+        Invocation::Print(text) => {
+            print(&session.console, |out| out.write_all(text.as_bytes()));
             0
         }
-        Asked::Refused(why) => refuse(&why),
+        Invocation::Error(why) => refuse(&why, &session.console),
     }
 }
 
-fn refuse(why: &str) -> u8 {
-    let why = step::translated(why, "-s", "-r");
-    // Who closed stderr does not want to know.
-    let _ = writeln!(std::io::stderr(), "{}", why.trim_end());
+/// Who closed stderr does not want to know.
+fn refuse(why: &str, console: &Console) -> u8 {
+    console.complain(why);
     1
 }
 
 /// Prints what was made; a reader that has gone is no reason to end a measurement.
-fn print(make: impl FnOnce(&mut Vec<u8>) -> std::io::Result<()>) {
+fn print(console: &Console, make: impl FnOnce(&mut Vec<u8>) -> std::io::Result<()>) {
     let mut text = Vec::new();
     if make(&mut text).is_ok() {
-        let mut out = std::io::stdout().lock();
+        let mut out = console.out();
         let _ = out.write_all(&text).and_then(|()| out.flush());
     }
 }
@@ -76,13 +86,6 @@ struct TestFile {
 impl TestFile {
     fn new(name: String, options: &Options) -> Self {
         TestFile { was_there: Path::new(&name).exists(), keep: options.keep, name }
-    }
-
-    /// Itself, or the directory in which it will be.
-    fn place(&self) -> PathBuf {
-        let path = Path::new(&self.name);
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        PathBuf::from(if self.was_there { path } else { folder })
     }
 
     /// A writing test begins with a new file, if the old one is ours.
@@ -109,14 +112,36 @@ impl Drop for TestFile {
     }
 }
 
+/// Why a write's figure is one of memory.
+const IN_MEMORY: &str = "nothing in its time waits for the disk";
+
+/// Why a measurement ends before all is measured.
+enum EarlyEnd {
+    /// A signal.
+    Interrupted,
+    /// What is told on stderr.
+    Failed(String),
+}
+
+/// What was found beside the table.
+#[derive(Default)]
+struct Findings {
+    /// The runs on which figures rest.
+    runs: Vec<TestRun>,
+    /// What the user should know.
+    notes: Vec<Note>,
+}
+
 /// What every pass knows.
-struct Job<'a> {
+struct Benchmark<'a> {
     options: &'a Options,
     files: Vec<TestFile>,
     interrupt: &'a Interrupt,
+    environment: &'a Environment,
+    console: &'a Console,
 }
 
-impl Job<'_> {
+impl Benchmark<'_> {
     /// A test's file is there to be written as long as it is a plain one: anything else that holds something needs a
     /// word.
     fn permits(&self) -> Permits {
@@ -126,23 +151,28 @@ impl Job<'_> {
                 permits.add_consent(&file.name);
             }
         }
-        environment::write_consents().into_iter().for_each(|name| permits.add_consent(name));
+        self.environment.write_consents().into_iter().for_each(|name| permits.add_consent(name));
         permits
     }
 
-    /// Runs a plan; an error is what there is to say, nothing after a signal.
-    fn execute(&self, plan: &Plan, engine: &mut Engine) -> Result<Run, String> {
-        engine.permits = self.permits();
-        engine.execute(plan, &mut Until(self.interrupt)).map_err(|error| format!("\n{error}"))
+    /// Runs a plan. Files that an earlier one made are there now.
+    fn execute(&self, plan: &Plan, measurement: &mut Measurement<'_>) -> Result<Run, EarlyEnd> {
+        measurement.permits = self.permits();
+        let run = measurement.run(plan, &mut StopAtFault(self.interrupt));
+        run.map_err(|error| EarlyEnd::Failed(format!("\n{}", error.in_words(&WORDS))))
     }
 
     /// Did it go well?
-    fn judge(&self, run: &Run) -> Result<(), String> {
+    fn judge(&self, run: &Run) -> Result<(), EarlyEnd> {
         match failure(run) {
-            Some(why) => Err(why),
-            None if self.interrupt.raised() => Err(String::new()),
+            Some(why) => Err(EarlyEnd::Failed(why)),
+            None if self.interrupt.raised() => Err(EarlyEnd::Interrupted),
             None => Ok(()),
         }
+    }
+
+    fn seed(&self) -> u64 {
+        self.environment.seconds().into()
     }
 
     /// Is this test's time one of the page cache, because nothing in it waits for the disk?
@@ -169,44 +199,55 @@ fn seconds(run: &Run, worker: &WorkerTotals) -> f64 {
     calls.unwrap_or(span) as f64 / 1e9
 }
 
-fn seed() -> u64 {
-    environment::seconds().into()
-}
-
-fn measure(options: &Options, context: &Context, engine: &mut Engine) -> u8 {
-    let interrupt = Interrupt::watch();
+fn measure(options: &Options, session: &mut Session<'_>) -> u8 {
+    let (environment, console) = (session.environment.clone(), session.console.clone());
+    let interrupt = environment.interrupt();
     let names = match options.workers {
         Some(_) => options.file_names(),
         None => vec![options.file.clone()],
     };
-    let files: Vec<TestFile> = names.iter().map(|name| TestFile::new(name.clone(), options)).collect();
-    let job = Job { options, files, interrupt: &interrupt };
-    let places: Vec<PathBuf> = job.files.iter().map(TestFile::place).collect();
-    let mut steps = Steps::begin("iozone", names, &places, context, engine);
-    let began = environment::ctime();
-    let command = context.command.join(" ");
-    print(|out| iozone::banner(options, &began, &command, env!("CARGO_PKG_VERSION"), out));
-    let mut notes = Vec::new();
+    let files = names.iter().map(|name| TestFile::new(name.clone(), options)).collect();
+    let benchmark =
+        Benchmark { options, files, interrupt: &interrupt, environment: &environment, console: &console };
+    let command = session.command.join(" ");
+    let ready = existing(names.iter().map(String::as_str));
+    let mut measurement = session.begin(Setup {
+        tool: "iozone",
+        label: None,
+        targets: names,
+        ready: &ready,
+        permits: benchmark.permits(),
+        request: serde_json::Value::Null,
+    });
+    let began = environment.ctime();
+    print(&console, |out| iozone::banner(options, &began, &command, env!("CARGO_PKG_VERSION"), out));
+    let mut findings = Findings::default();
     let done = match options.workers {
-        Some(_) => throughput::measure(&job, engine, &mut steps, &mut notes),
-        None => cells::measure(&job, engine, &mut steps, &mut notes),
+        Some(_) => throughput::measure(&benchmark, &mut measurement, &mut findings),
+        None => cells::measure(&benchmark, &mut measurement, &mut findings),
     };
-    drop(job);
+    // The files go before anything more is told.
+    drop(benchmark);
     let status = match done {
         Ok(()) => 0,
-        Err(_) if interrupt.raised() => {
-            print(|out| writeln!(out, "\niozone: interrupted\n"));
+        Err(EarlyEnd::Failed(why)) if !interrupt.raised() => refuse(&why, &console),
+        Err(_) => {
+            print(&console, |out| writeln!(out, "\niozone: interrupted\n"));
             INTERRUPTED
         }
-        Err(why) => refuse(&why),
     };
+    let Findings { runs, mut notes } = findings;
     notes.extend(of_memory(options));
-    let record = steps.end(status, notes);
+    let figures = Figures::Own(figures::best(&measurement.record.runs, &runs), Vec::new());
+    let end = End { figures, ..End::of(status == INTERRUPTED, status != 0) };
+    let finished = measurement.finish(end.with_notes(notes));
+    let record = finished.record;
+    tell_notes(&record.notes, &environment, &console);
     match &options.html {
         Some(page) if !record.runs.is_empty() => {
             match write_page(Path::new(page), |out| page_of(&record, out)) {
                 Ok(()) => status,
-                Err(error) => refuse(&error.to_string()),
+                Err(error) => refuse(&error.to_string(), &console),
             }
         }
         _ => status,
@@ -214,7 +255,7 @@ fn measure(options: &Options, context: &Context, engine: &mut Engine) -> u8 {
 }
 
 /// The page of a kept run: its surfaces, where it has any.
-pub fn page_of(record: &ResultRecord, out: &mut Vec<u8>) -> std::io::Result<()> {
+fn page_of(record: &ResultRecord, out: &mut Vec<u8>) -> std::io::Result<()> {
     match record.facts.get(SURFACES) {
         Some(_) => fathom_render::surface::write(record, out),
         None => fathom_render::html::write(record, out),
@@ -224,8 +265,10 @@ pub fn page_of(record: &ResultRecord, out: &mut Vec<u8>) -> std::io::Result<()> 
 fn failure(run: &Run) -> Option<String> {
     run.events.iter().find_map(|event| match &event.what {
         EventKind::Fault { verb, errno, target, .. } => {
-            let reason =
-                if *verb == Verb::Read { step::reason_of_read(*errno) } else { step::reason(*errno) };
+            let reason = match verb {
+                Verb::Read => errno_text::of_read(*errno),
+                _ => errno_text::of_write(*errno),
+            };
             let verb = format!("{verb:?}").to_lowercase();
             Some(format!("\nError: cannot {verb} {target}: {reason}"))
         }
@@ -234,9 +277,13 @@ fn failure(run: &Run) -> Option<String> {
 }
 
 /// Writes the Excel text where it is wanted.
-fn excel(options: &Options, make: impl Fn(&mut Vec<u8>) -> std::io::Result<()>) -> Result<(), String> {
+fn excel(
+    options: &Options,
+    console: &Console,
+    make: impl Fn(&mut Vec<u8>) -> std::io::Result<()>,
+) -> Result<(), EarlyEnd> {
     if options.excel {
-        print(|out| {
+        print(console, |out| {
             writeln!(out, "Excel output is below:")?;
             make(out)
         });
@@ -244,7 +291,9 @@ fn excel(options: &Options, make: impl Fn(&mut Vec<u8>) -> std::io::Result<()>) 
     let Some(name) = &options.excel_file else { return Ok(()) };
     let mut text = Vec::new();
     let written = make(&mut text).and_then(|()| std::fs::write(name, &text));
-    written.map_err(|error| format!("cannot write {name}: {error}\nhint: name another file with -b"))
+    written.map_err(|error| {
+        EarlyEnd::Failed(format!("cannot write {name}: {error}\nhint: name another file with -b"))
+    })
 }
 
 fn note(text: String, hint: &str) -> Note {
@@ -273,3 +322,6 @@ fn of_memory(options: &Options) -> Vec<Note> {
     }
     notes
 }
+
+#[cfg(test)]
+mod tests;

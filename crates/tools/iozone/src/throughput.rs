@@ -7,10 +7,10 @@ const KIB: f64 = 1024.0;
 
 /// A phase: the test whose number asks for it, what its workers are called, what it is called in the Excel report, and
 /// whether their number takes two places.
-type Called = (u32, Test, &'static str, &'static str, bool);
+type PhaseNames = (u32, Test, &'static str, &'static str, bool);
 
 /// All phases, in iozone's order.
-const PHASES: [Called; 13] = [
+const PHASES: [PhaseNames; 13] = [
     (0, Test::Write, "initial writers", "  Initial write ", true),
     (0, Test::Rewrite, "rewriters", "        Rewrite ", true),
     (1, Test::Read, "readers", "           Read ", true),
@@ -34,7 +34,7 @@ pub(super) fn has(test: u32) -> bool {
 /// The phases that are measured.
 pub fn phases(options: &Options) -> Vec<Test> {
     let many = options.workers.is_some_and(|workers| workers > 1);
-    let wanted = |phase: &&Called| match options.tests.is_empty() {
+    let wanted = |phase: &&PhaseNames| match options.tests.is_empty() {
         true => many || phase.1 != Test::Mixed,
         false => options.tests.contains(&phase.0),
     };
@@ -71,7 +71,7 @@ pub struct Phase {
 }
 
 impl Phase {
-    fn called(&self) -> &'static Called {
+    fn names(&self) -> &'static PhaseNames {
         PHASES.iter().find(|phase| phase.1 == self.test).unwrap_or(&PHASES[0])
     }
 
@@ -123,7 +123,7 @@ fn line(out: &mut impl Write, words: &str, figure: f64, unit: &str) -> io::Resul
 
 /// The block of one phase.
 pub fn block(options: &Options, phase: &Phase, out: &mut impl Write) -> io::Result<()> {
-    let (_, _, workers, _, padded) = *phase.called();
+    let (_, _, workers, _, padded) = *phase.names();
     let number = phase.children.len();
     let who = if padded { format!("{number:>2} {workers} ") } else { format!("{number} {workers} ") };
     let (one, unit) = (process(options), unit(options));
@@ -151,7 +151,7 @@ pub fn excel(options: &Options, phases: &[Phase], out: &mut impl Write) -> io::R
     let unit = if options.unit == Unit::Operations { "ops/sec" } else { "kBytes/sec" };
     writeln!(out, "\"Output is in {unit}\"")?;
     for phase in phases {
-        writeln!(out, "\n\"{}\"  {:>10.2} ", phase.called().3, phase.sum(options))?;
+        writeln!(out, "\n\"{}\"  {:>10.2} ", phase.names().3, phase.sum(options))?;
     }
     Ok(())
 }

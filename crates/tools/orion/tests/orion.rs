@@ -60,6 +60,7 @@ fn run(options: &Options, load: Load, cells: Vec<Vec<(Verb, Latency)>>) -> Run {
     }
     Run {
         name: "point".into(),
+        phase: None,
         purpose: Purpose::Load,
         load,
         plan,

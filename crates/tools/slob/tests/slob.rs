@@ -317,6 +317,7 @@ fn others_on_the_disk_are_not_taken_for_the_database() {
 fn record(samples: Vec<Sample>) -> ResultRecord {
     let run = Run {
         name: "sessions".into(),
+        phase: None,
         purpose: Purpose::Load,
         load: Load::default(),
         plan: Plan::new(1),
@@ -334,6 +335,7 @@ fn record(samples: Vec<Sample>) -> ResultRecord {
         tool: "slob".into(),
         version: "0.1.0".into(),
         command: Vec::new(),
+        max_latency: None,
         label: None,
         started: "2026-11-21T07:06:15+00:00".into(),
         ended: "2026-11-21T07:06:25+00:00".into(),

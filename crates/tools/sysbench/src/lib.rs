@@ -2,7 +2,7 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | `options`, `parse`, `meaning` | words, their rules, what they mean together |
+//! | `options`, `parse`, `resolve` | words, their rules, what they mean together |
 //! | `seeds` | the random states of its workers |
 //! | `plan` | prepare and run as plans |
 //! | `tally` | what it counts, and its classes of latencies |
@@ -23,7 +23,7 @@ mod text;
 mod traps;
 
 pub use explain::explain;
-pub use parse::{Command, ReadFile, Stream, Understood, understand};
+pub use parse::{Command, Invocation, ReadFile, Stream, parse};
 pub use plan::{Present, prepare, run, step_s};
 pub use resolve::{Fatal, General, Grace, IoMode, Limits, Mode, Options};
 pub use seeds::states;

@@ -1,11 +1,11 @@
 //! sysbench's options by name: their kinds, their defaults, and what was typed for them. Knows the rules of single
-//! values; what they mean together is `meaning`'s.
+//! values; what they mean together is `resolve`'s.
 
 use std::collections::BTreeMap;
 
 /// What an option takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ValueKind {
     /// A whole number that fits 32 bits, or a word of its own, unchecked, for a fraction.
     Int,
     /// A number that may have a fraction; what is no number is 0.
@@ -19,63 +19,63 @@ pub enum Kind {
 }
 
 /// Options that every test has, with what stands for them when nobody types them. Names have underscores.
-pub const GENERAL: &[(&str, Kind, &str)] = &[
-    ("threads", Kind::Int, "1"),
-    ("events", Kind::Int, "0"),
-    ("time", Kind::Int, "10"),
-    ("forced_shutdown", Kind::Text, "off"),
-    ("thread_stack_size", Kind::Size, "64K"),
-    ("rate", Kind::Int, "0"),
-    ("report_interval", Kind::Int, "0"),
-    ("report_checkpoints", Kind::Text, ""),
-    ("debug", Kind::Bool, "off"),
-    ("validate", Kind::Bool, "off"),
-    ("help", Kind::Bool, "off"),
-    ("version", Kind::Bool, "off"),
-    ("tx_rate", Kind::Int, "0"),
-    ("max_requests", Kind::Int, "0"),
-    ("max_time", Kind::Int, "0"),
-    ("num_threads", Kind::Int, "1"),
-    ("rand_type", Kind::Text, "special"),
-    ("rand_spec_iter", Kind::Int, "12"),
-    ("rand_spec_pct", Kind::Int, "1"),
-    ("rand_spec_res", Kind::Int, "75"),
-    ("rand_seed", Kind::Int, "0"),
-    ("rand_pareto_h", Kind::Double, "0.2"),
-    ("verbosity", Kind::Int, "3"),
-    ("percentile", Kind::Int, "95"),
-    ("histogram", Kind::Bool, "off"),
+pub const GENERAL: &[(&str, ValueKind, &str)] = &[
+    ("threads", ValueKind::Int, "1"),
+    ("events", ValueKind::Int, "0"),
+    ("time", ValueKind::Int, "10"),
+    ("forced_shutdown", ValueKind::Text, "off"),
+    ("thread_stack_size", ValueKind::Size, "64K"),
+    ("rate", ValueKind::Int, "0"),
+    ("report_interval", ValueKind::Int, "0"),
+    ("report_checkpoints", ValueKind::Text, ""),
+    ("debug", ValueKind::Bool, "off"),
+    ("validate", ValueKind::Bool, "off"),
+    ("help", ValueKind::Bool, "off"),
+    ("version", ValueKind::Bool, "off"),
+    ("tx_rate", ValueKind::Int, "0"),
+    ("max_requests", ValueKind::Int, "0"),
+    ("max_time", ValueKind::Int, "0"),
+    ("num_threads", ValueKind::Int, "1"),
+    ("rand_type", ValueKind::Text, "special"),
+    ("rand_spec_iter", ValueKind::Int, "12"),
+    ("rand_spec_pct", ValueKind::Int, "1"),
+    ("rand_spec_res", ValueKind::Int, "75"),
+    ("rand_seed", ValueKind::Int, "0"),
+    ("rand_pareto_h", ValueKind::Double, "0.2"),
+    ("verbosity", ValueKind::Int, "3"),
+    ("percentile", ValueKind::Int, "95"),
+    ("histogram", ValueKind::Bool, "off"),
 ];
 
 /// Options of the database drivers, accepted and of no meaning to fileio.
 const DATABASE: &[&str] = &["db_", "mysql_", "pgsql_"];
 
 /// Options of fileio.
-pub const FILEIO: &[(&str, Kind, &str)] = &[
-    ("file_num", Kind::Int, "128"),
-    ("file_block_size", Kind::Size, "16384"),
-    ("file_total_size", Kind::Size, "2G"),
-    ("file_test_mode", Kind::Text, ""),
-    ("file_io_mode", Kind::Text, "sync"),
-    ("file_async_backlog", Kind::Int, "128"),
-    ("file_extra_flags", Kind::Text, ""),
-    ("file_fsync_freq", Kind::Int, "100"),
-    ("file_fsync_all", Kind::Bool, "off"),
-    ("file_fsync_end", Kind::Bool, "on"),
-    ("file_fsync_mode", Kind::Text, "fsync"),
-    ("file_merged_requests", Kind::Int, "0"),
-    ("file_rw_ratio", Kind::Double, "1.5"),
+pub const FILEIO: &[(&str, ValueKind, &str)] = &[
+    ("file_num", ValueKind::Int, "128"),
+    ("file_block_size", ValueKind::Size, "16384"),
+    ("file_total_size", ValueKind::Size, "2G"),
+    ("file_test_mode", ValueKind::Text, ""),
+    ("file_io_mode", ValueKind::Text, "sync"),
+    ("file_async_backlog", ValueKind::Int, "128"),
+    ("file_extra_flags", ValueKind::Text, ""),
+    ("file_fsync_freq", ValueKind::Int, "100"),
+    ("file_fsync_all", ValueKind::Bool, "off"),
+    ("file_fsync_end", ValueKind::Bool, "on"),
+    ("file_fsync_mode", ValueKind::Text, "fsync"),
+    ("file_merged_requests", ValueKind::Int, "0"),
+    ("file_rw_ratio", ValueKind::Double, "1.5"),
 ];
 
 /// What was typed, by name.
 #[derive(Clone, Debug, Default)]
-pub struct Typed {
+pub struct OptionValues {
     values: BTreeMap<String, String>,
 }
 
 /// Why a value is none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Refused {
+pub enum OptionError {
     /// `Invalid value for the 'x' option: 'y'`.
     Value,
     /// `invalid option: --x=y`.
@@ -83,7 +83,7 @@ pub enum Refused {
 }
 
 /// The kind of an option of a table.
-pub fn kind_in(table: &[(&str, Kind, &str)], name: &str) -> Option<Kind> {
+pub fn kind_in(table: &[(&str, ValueKind, &str)], name: &str) -> Option<ValueKind> {
     table.iter().find(|option| option.0 == name).map(|option| option.1)
 }
 
@@ -92,16 +92,16 @@ pub fn of_a_database(name: &str) -> bool {
     DATABASE.iter().any(|start| name.starts_with(start))
 }
 
-impl Typed {
+impl OptionValues {
     /// Takes a value for an option of that kind.
-    pub fn take(&mut self, name: &str, kind: Kind, value: Option<&str>) -> Result<(), Refused> {
+    pub fn take(&mut self, name: &str, kind: ValueKind, value: Option<&str>) -> Result<(), OptionError> {
         let value = match (kind, value) {
-            (Kind::Bool, None) => "on",
-            (Kind::Bool, Some("on" | "true" | "1")) => "on",
-            (Kind::Bool, Some("off" | "false" | "0")) => "off",
-            (Kind::Bool, Some(_)) => return Err(Refused::Option),
-            (Kind::Int, Some(text)) if !text.is_empty() => {
-                text.parse::<i32>().map_err(|_| Refused::Value)?;
+            (ValueKind::Bool, None) => "on",
+            (ValueKind::Bool, Some("on" | "true" | "1")) => "on",
+            (ValueKind::Bool, Some("off" | "false" | "0")) => "off",
+            (ValueKind::Bool, Some(_)) => return Err(OptionError::Option),
+            (ValueKind::Int, Some(text)) if !text.is_empty() => {
+                text.parse::<i32>().map_err(|_| OptionError::Value)?;
                 text
             }
             (_, value) => value.unwrap_or(""),
@@ -179,12 +179,12 @@ mod tests {
 
     #[test]
     fn values_are_checked_by_kind() {
-        let mut typed = Typed::default();
-        assert_eq!(typed.take("threads", Kind::Int, Some("2k")), Err(Refused::Value));
-        assert_eq!(typed.take("threads", Kind::Int, Some("99999999999")), Err(Refused::Value));
-        assert_eq!(typed.take("debug", Kind::Bool, Some("5")), Err(Refused::Option));
-        assert_eq!(typed.take("debug", Kind::Bool, None), Ok(()));
-        assert_eq!(typed.take("threads", Kind::Int, None), Ok(()));
+        let mut typed = OptionValues::default();
+        assert_eq!(typed.take("threads", ValueKind::Int, Some("2k")), Err(OptionError::Value));
+        assert_eq!(typed.take("threads", ValueKind::Int, Some("99999999999")), Err(OptionError::Value));
+        assert_eq!(typed.take("debug", ValueKind::Bool, Some("5")), Err(OptionError::Option));
+        assert_eq!(typed.take("debug", ValueKind::Bool, None), Ok(()));
+        assert_eq!(typed.take("threads", ValueKind::Int, None), Ok(()));
         assert!(typed.is_on("debug"));
         assert_eq!((typed.int("threads"), typed.int("time"), typed.double("file_rw_ratio")), (0, 10, 1.5));
     }

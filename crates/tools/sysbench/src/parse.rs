@@ -1,7 +1,7 @@
 //! sysbench's command line: words in any order, older spellings, a configuration file; what is said of them on which
 //! stream, in which order, and what is to be done then.
 
-use super::options::{FILEIO, GENERAL, Kind, Refused, Typed, kind_in, of_a_database};
+use super::options::{FILEIO, GENERAL, OptionError, OptionValues, ValueKind, kind_in, of_a_database};
 use super::resolve::{self, Fatal, Limits, Options};
 use super::text;
 
@@ -31,39 +31,39 @@ pub enum Command {
 
 /// What a command line comes to.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Understood {
-    /// What is said first, in order, line ends included.
-    pub said: Vec<(Stream, String)>,
+pub struct Invocation {
+    /// What is told first, in order, line ends included.
+    pub messages: Vec<(Stream, String)>,
     /// Then this is done.
-    pub then: Command,
+    pub command: Command,
 }
 
 /// Reads a file for `--config-file`: its text, or what is wrong with it in the system's words.
 pub type ReadFile<'a> = &'a dyn Fn(&str) -> Result<String, String>;
 
 /// Makes sense of the words after the program's name.
-pub fn understand(words: &[String], read: ReadFile) -> Understood {
+pub fn parse(words: &[String], read: ReadFile) -> Invocation {
     if let [first, rest @ ..] = words
         && (first == "--explain" || first.starts_with("--explain="))
     {
         let name = first.strip_prefix("--explain=").map(str::to_owned).or_else(|| rest.first().cloned());
-        return Understood {
-            said: Vec::new(),
-            then: Command::Explain(name.unwrap_or_else(|| "-".to_owned())),
+        return Invocation {
+            messages: Vec::new(),
+            command: Command::Explain(name.unwrap_or_else(|| "-".to_owned())),
         };
     }
     let mut line = Line::default();
-    let then = match line.words(words, read) {
+    let command = match line.words(words, read) {
         Some(status) => Command::Exit(status),
         None => line.command(),
     };
-    Understood { said: line.said, then }
+    Invocation { messages: line.messages, command }
 }
 
 #[derive(Default)]
 struct Line {
-    said: Vec<(Stream, String)>,
-    typed: Typed,
+    messages: Vec<(Stream, String)>,
+    typed: OptionValues,
     test: Option<String>,
     command: Option<String>,
     /// Words of options that no general one takes: as typed, name, value.
@@ -74,11 +74,11 @@ struct Line {
 
 impl Line {
     fn out(&mut self, text: impl Into<String>) {
-        self.said.push((Stream::Out, text.into()));
+        self.messages.push((Stream::Out, text.into()));
     }
 
     fn err(&mut self, text: impl Into<String>) {
-        self.said.push((Stream::Err, text.into()));
+        self.messages.push((Stream::Err, text.into()));
     }
 
     /// FATAL and WARNING are told at every verbosity that lets them through.
@@ -144,11 +144,11 @@ impl Line {
         };
         match self.typed.take(name, kind, value) {
             Ok(()) => None,
-            Err(Refused::Value) => {
+            Err(OptionError::Value) => {
                 self.err(format!("Invalid value for the '{name}' option: '{}'\n", value.unwrap_or("")));
                 Some(1)
             }
-            Err(Refused::Option) => {
+            Err(OptionError::Option) => {
                 self.unknown.push((word.to_owned(), String::new(), None));
                 None
             }
@@ -290,16 +290,16 @@ impl Line {
             let value = value.as_deref();
             let taken = match kind_in(FILEIO, &name) {
                 Some(kind) => self.typed.take(&name, kind, value),
-                None if of_a_database(&name) => self.typed.take(&name, Kind::Text, value),
-                None => Err(Refused::Option),
+                None if of_a_database(&name) => self.typed.take(&name, ValueKind::Text, value),
+                None => Err(OptionError::Option),
             };
             match taken {
                 Ok(()) => {}
-                Err(Refused::Option) => {
+                Err(OptionError::Option) => {
                     self.err(format!("invalid option: {word}\n"));
                     return Err(1);
                 }
-                Err(Refused::Value) => {
+                Err(OptionError::Value) => {
                     let value = value.unwrap_or("");
                     self.err(format!("Invalid value for the '{name}' option: '{value}'\n"));
                     return Err(1);

@@ -105,9 +105,8 @@ fn blocks(options: &Options, mode: Mode, seed: u32) -> Blocks {
     }
 }
 
-/// What `run` does: all workers take turns in one course over the files, each file a stripe of one space. A line for
-/// each operation goes to `log`.
-pub fn run(options: &Options, mode: Mode, seed: u32, log: Option<&str>) -> Plan {
+/// What `run` does: all workers take turns in one course over the files, each file a stripe of one space.
+pub fn run(options: &Options, mode: Mode, seed: u32) -> Plan {
     let mut plan = Plan::new(u64::from(seed));
     let access = if mode.writes() { Access::Write } else { Access::Read };
     let create = match (mode, options.io_mode) {
@@ -134,12 +133,6 @@ pub fn run(options: &Options, mode: Mode, seed: u32, log: Option<&str>) -> Plan 
     stream.stop.time = (options.time_s > 0).then(|| Nanos::from_seconds(options.time_s));
     if options.syncs_at_end() {
         stream.after_last = vec![sync_kind(options)];
-    }
-    if let Some(path) = log {
-        let file =
-            PathTarget { access: Access::Write, create: Some(Bytes(0)), ..PathTarget::direct_read(path) };
-        plan.targets.push(Target::Path(PathTarget { direct: false, ..file }));
-        stream.keep.log = Some(TargetId(options.files));
     }
     stream.keep.response = options.rate > 0;
     stream.keep.submit = asynchronous;

@@ -261,20 +261,29 @@ pub fn no_thread(number: u32, errno: i32, words: &str) -> String {
     format!("sb_thread_create() for thread #{number} failed. errno = {errno} ({words})")
 }
 
-/// The first lines of a run that fails for its files: what each says is known to scripts.
-pub fn cannot_open(name: &str, errno: i32, words: &str) -> (String, &'static str) {
-    (
-        format!("Cannot open file '{name}' errno = {errno} ({words})"),
-        "Did you forget to run the prepare step?",
-    )
+/// The two lines of a run that fails for one of its files: what each says is known to scripts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileError {
+    /// What is wrong.
+    pub what: String,
+    /// What was probably forgotten.
+    pub warning: &'static str,
+}
+
+/// A file that is not there, or may not be opened.
+pub fn cannot_open(name: &str, errno: i32, words: &str) -> FileError {
+    FileError {
+        what: format!("Cannot open file '{name}' errno = {errno} ({words})"),
+        warning: "Did you forget to run the prepare step?",
+    }
 }
 
 /// A file shorter than it must be.
-pub fn too_small(name: &str, has: u64, wants: u64) -> (String, &'static str) {
-    (
-        format!("Size of file '{name}' is {}, but at least {} is expected.", size(has), size(wants)),
-        "Did you run 'prepare' with different --file-total-size or --file-num values?",
-    )
+pub fn too_small(name: &str, has: u64, wants: u64) -> FileError {
+    FileError {
+        what: format!("Size of file '{name}' is {}, but at least {} is expected.", size(has), size(wants)),
+        warning: "Did you run 'prepare' with different --file-total-size or --file-num values?",
+    }
 }
 
 /// The options of the test, for `help`.

@@ -1,6 +1,6 @@
 //! What the options mean together, and which of them cannot: the checks of sysbench in its order.
 
-use super::options::Typed;
+use super::options::OptionValues;
 
 /// What is done to the files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -158,7 +158,7 @@ pub struct General {
 }
 
 /// Checks the general options that come after threads and verbosity.
-pub fn general(typed: &Typed, time_s: u64) -> Result<General, Fatal> {
+pub fn general(typed: &OptionValues, time_s: u64) -> Result<General, Fatal> {
     let text = typed.text("forced_shutdown");
     let seconds = match text {
         // Without a time limit there is nothing that it could follow.
@@ -209,7 +209,7 @@ pub struct Limits {
 }
 
 /// Checks the options of fileio; a run also needs a mode.
-pub fn fileio(typed: &Typed, general: General, limits: Limits, runs: bool) -> Result<Options, Fatal> {
+pub fn fileio(typed: &OptionValues, general: General, limits: Limits, runs: bool) -> Result<Options, Fatal> {
     let files = typed.int("file_num");
     if files <= 0 {
         return fatal(format!("Invalid value for file-num: {files}"));

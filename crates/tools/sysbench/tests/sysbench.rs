@@ -1,16 +1,16 @@
 //! sysbench's language without a disk: what words come to, which plans they become, and that no text at all ends it.
 
 use fathom_spec::*;
-use fathom_sysbench::{Command, Mode, Options, Stream, Understood, explain, prepare, run, understand};
+use fathom_sysbench::{Command, Invocation, Mode, Options, Stream, explain, parse, prepare, run};
 use proptest::prelude::*;
 
-fn words(line: &str) -> Understood {
+fn words(line: &str) -> Invocation {
     let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
-    understand(&words, &|_| Err("No such file or directory".to_owned()))
+    parse(&words, &|_| Err("No such file or directory".to_owned()))
 }
 
 fn options(line: &str) -> Options {
-    match words(line).then {
+    match words(line).command {
         Command::Prepare(options) | Command::Run(options) | Command::Cleanup(options) => options,
         other => panic!("{line}: {other:?}"),
     }
@@ -44,7 +44,7 @@ fn words_come_in_any_order_and_older_names_win() {
     ] {
         assert_eq!(options(line).threads, 3, "{line}");
     }
-    let said = words("--test=fileio --num-threads=2 --max-requests=5 prepare").said;
+    let said = words("--test=fileio --num-threads=2 --max-requests=5 prepare").messages;
     assert_eq!(said[0].0, Stream::Err);
     assert_eq!(
         said[1],
@@ -54,7 +54,11 @@ fn words_come_in_any_order_and_older_names_win() {
         said[2],
         (Stream::Out, "WARNING: --max-requests is deprecated, use --events instead\n".to_owned())
     );
-    assert_eq!(words("--test=fileio --max-requests=0 prepare").said.len(), 2, "a limit of none is silent");
+    assert_eq!(
+        words("--test=fileio --max-requests=0 prepare").messages.len(),
+        2,
+        "a limit of none is silent"
+    );
 }
 
 #[test]
@@ -79,13 +83,13 @@ fn what_is_wrong_goes_to_its_stream_with_its_status() {
         ("fileio --verbosity=-1 run", Stream::Out, "Invalid value for verbosity: 255\n"),
         ("cpu run", Stream::Out, "fathom speaks sysbench's fileio only\n"),
     ] {
-        let Understood { said, then } = words(line);
-        let last = said.last().unwrap();
-        assert_eq!((last.0, then), (stream, Command::Exit(1)), "{line}: {last:?}");
+        let Invocation { messages, command } = words(line);
+        let last = messages.last().unwrap();
+        assert_eq!((last.0, command), (stream, Command::Exit(1)), "{line}: {last:?}");
         assert!(last.1.ends_with(ends), "{line}: {last:?}");
     }
-    assert_eq!(words("").then, Command::Exit(0));
-    assert_eq!(words("--version").said, [(Stream::Out, "sysbench 1.0.20\n".to_owned())]);
+    assert_eq!(words("").command, Command::Exit(0));
+    assert_eq!(words("--version").messages, [(Stream::Out, "sysbench 1.0.20\n".to_owned())]);
 }
 
 #[test]
@@ -93,7 +97,7 @@ fn a_run_is_one_course_over_all_files() {
     let options = options(
         "fileio --file-num=4 --file-total-size=4M --file-test-mode=rndrw --threads=3 --events=9 --rand-seed=7 run",
     );
-    let plan = run(&options, Mode::RandomMixed, 7, None);
+    let plan = run(&options, Mode::RandomMixed, 7);
     let (stream, blocks) = (&plan.streams[0], blocks(&plan));
     assert_eq!((plan.targets.len(), stream.workers, stream.stop.operations), (4, 3, Some(9)));
     assert_eq!(
@@ -114,7 +118,7 @@ fn syncs_are_where_the_options_put_them() {
     let plan = |more: &str, mode| {
         let options =
             options(&format!("fileio --file-num=4 --file-total-size=4M --file-test-mode=rndrw {more} run"));
-        run(&options, mode, 7, None)
+        run(&options, mode, 7)
     };
     let all = plan("--file-fsync-all", Mode::RandomWrite);
     assert_eq!(
@@ -160,7 +164,7 @@ proptest! {
     #[test]
     fn no_words_end_it(words in proptest::collection::vec("(--)?[a-z_=,%0-9.-]{0,24}", 0..8), text in "\\PC{0,200}") {
         let read = |_: &str| Ok(text.clone());
-        let _ = understand(&words, &read);
+        let _ = parse(&words, &read);
     }
 
     #[test]

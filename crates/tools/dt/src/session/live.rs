@@ -45,16 +45,12 @@ impl<'a> Live<'a> {
 
     /// What was done until now.
     fn part(&self, now_ns: u64, totals: &[Totals]) -> Part {
-        let verbs: &[Verb] = match self.half {
-            Half::Read | Half::Verify => &[Verb::Read],
-            Half::Fill | Half::Write => &[Verb::Write],
-            Half::ReadAfterWrite | Half::Percentages | Half::Copy => &[Verb::Read, Verb::Write],
-        };
         let mut part = Part { elapsed_ns: now_ns, passes: self.pass - 1, ..Part::default() };
-        for (verb, counts) in totals.iter().flat_map(|totals| verbs.iter().zip(&totals.counts)) {
+        for (verb, counts) in totals.iter().flat_map(Totals::cells) {
             let (records, bytes) = match verb {
                 Verb::Read => (&mut part.records_read, &mut part.bytes_read),
-                _ => (&mut part.records_written, &mut part.bytes_written),
+                Verb::Write => (&mut part.records_written, &mut part.bytes_written),
+                _ => continue,
             };
             *records += counts.operations;
             *bytes += counts.bytes;

@@ -55,7 +55,14 @@ fn stored(store: &Path) -> Option<Stored> {
 fn totals(operations: u64, errors: u64, outstanding: u64) -> Vec<Totals> {
     let mut counts = [Counts::default(); CELLS];
     (counts[0].operations, counts[0].bytes, counts[0].errors) = (operations, operations << 12, errors as _);
-    vec![Totals { stream: StreamId(0), group: GroupId(0), running: 1, outstanding, counts }]
+    vec![Totals {
+        stream: StreamId(0),
+        group: GroupId(0),
+        running: 1,
+        outstanding,
+        verbs: Totals::verbs_of(&[Verb::Read, Verb::Write]),
+        counts,
+    }]
 }
 
 fn slots(slots: Vec<(u64, Vec<Totals>)>) -> Scene {

@@ -173,9 +173,3 @@ pub fn in_order(formats: &[Format]) -> Vec<Format> {
 pub(crate) fn percent(part: f64, whole: f64) -> f64 {
     if whole > 0.0 { part * 100.0 / whole } else { 0.0 }
 }
-
-/// The system's words for an error number, without Rust's own suffix.
-pub(crate) fn words_of(errno: i32) -> String {
-    let text = io::Error::from_raw_os_error(errno).to_string();
-    text.split(" (os error").next().unwrap_or_default().to_owned()
-}

@@ -6,8 +6,9 @@ use super::job::{ReportJob, SteadyState, Unified};
 use super::json::{BATCHES, DEPTHS, cpu_shares, depth_shares, group_rates, share_of_group};
 use super::number::{Base, Suffix, short, unit_for};
 use super::tally::{Direction, Series, Tally, directions};
-use super::{Disk, Entry, PEER_VERSION, Report, percent, priorities, words_of};
+use super::{Disk, Entry, PEER_VERSION, Report, percent, priorities};
 use fathom_record::Latency;
+use fathom_session::errno_text;
 use fathom_spec::GroupId;
 use std::io::{self, Write};
 
@@ -95,7 +96,7 @@ fn block(
     let Entry { job, tally } = entry;
     let why = match tally.error() {
         0 => String::new(),
-        error => format!(" (file:fathom, func=io_u error, error={})", words_of(error)),
+        error => format!(" (file:fathom, func=io_u error, error={})", errno_text::of_number(error)),
     };
     let head = format!("{}: (groupid={}, jobs={})", job.name, job.group.0, tally.members);
     let error = tally.error();
@@ -281,7 +282,11 @@ fn usage(job: &ReportJob, tally: &Tally, out: &mut impl Write) -> io::Result<()>
     )?;
     if job.continue_on_error {
         let (total, first) = (tally.errors, tally.first_error);
-        writeln!(out, "     errors    : total={total}, first_error={first}/<{}>", words_of(first))?;
+        writeln!(
+            out,
+            "     errors    : total={total}, first_error={first}/<{}>",
+            errno_text::of_number(first)
+        )?;
     }
     let super::LatencyTarget { target_ns, window_us, percentile, depth } = job.latency_target;
     writeln!(

@@ -1,12 +1,13 @@
-//! What is asked for: words and job files read, questions answered that need no run.
+//! The command line: words and job files read, questions answered that need no run.
 
 use crate::{self as fio, Job, Section, Surroundings, Trouble, help};
-use fathom_session::environment;
+use fathom_host::Roots;
+use fathom_session::{Console, Environment};
 use std::io::{Read, Write};
 use std::path::Path;
 
-/// What came of the words.
-pub enum Asked {
+/// What the words amount to.
+pub enum Invocation {
     /// Everything was said; this is the exit status.
     Answered(u8),
     /// Jobs are to be run.
@@ -21,34 +22,39 @@ pub enum Asked {
 }
 
 /// Reads the words and the job files they name. An error is a text that is ready to be printed.
-pub fn read(words: &[String]) -> Result<Asked, String> {
-    let (page_size, memory_mebibytes, cpus) = environment::machine();
+pub fn read(
+    words: &[String],
+    environment: &Environment,
+    console: &Console,
+    roots: &Roots,
+) -> Result<Invocation, String> {
+    let (page_size, memory_mebibytes, cpus) = environment.machine();
     let around = Surroundings {
-        variable: &environment::named_variable,
+        variable: &|name| environment.named_variable(name),
         include: &|name| text_of(name),
         page_size,
         memory_mebibytes,
         cpus,
     };
-    let line = fio::commandline::parse(words, &around).map_err(|troubles| told(&troubles))?;
-    if let Some(status) = answer(&line.general).map_err(|error| error.to_string())? {
-        return Ok(Asked::Answered(status));
+    let line = fio::commandline::parse(words, &around).map_err(|troubles| rendered(&troubles))?;
+    if let Some(status) = answer(&line.general, console).map_err(|error| error.to_string())? {
+        return Ok(Invocation::Answered(status));
     }
     if line.general.idle_prof == Some(fio::IdleProf::Calibrate) {
-        super::idle::calibrate(&mut std::io::stdout().lock()).map_err(|error| format!("fio: {error}"))?;
-        return Ok(Asked::Answered(0));
+        super::idle::calibrate(&mut console.out()).map_err(|error| format!("fio: {error}"))?;
+        return Ok(Invocation::Answered(0));
     }
     let mut files: Vec<Vec<Section>> = Vec::new();
     for name in &line.files {
         let text = text_of(name).map_err(|why| format!("fio: unable to open '{name}' job file: {why}"))?;
         let shown = if name == "-" { "stdin" } else { name };
-        files.push(fio::jobfile::parse(shown, &text, &around).map_err(|troubles| told(&troubles))?);
+        files.push(fio::jobfile::parse(shown, &text, &around).map_err(|troubles| rendered(&troubles))?);
     }
     if line.general.show_command {
-        let mut out = std::io::stdout().lock();
+        let mut out = console.out();
         let shown =
             files.iter().try_for_each(|file| help::show_command(file, &line.general.sections, &mut out));
-        return shown.map(|()| Asked::Answered(0)).map_err(|error| error.to_string());
+        return shown.map(|()| Invocation::Answered(0)).map_err(|error| error.to_string());
     }
     match files.last_mut() {
         _ if line.profile.is_empty() => {}
@@ -57,40 +63,41 @@ pub fn read(words: &[String]) -> Result<Asked, String> {
         None => files.push(line.profile),
     }
     if files.is_empty() && line.sections.is_empty() {
-        return Ok(no_jobs());
+        return Ok(no_jobs(console));
     }
     let parts = fio::Parts { defaults: line.globals, command_line: line.sections, files };
     let (mut jobs, globals) =
-        fio::understood(parts, &line.general.sections, &head_of).map_err(|troubles| told(&troubles))?;
+        fio::understood(parts, &line.general.sections, &head_of).map_err(|troubles| rendered(&troubles))?;
     for job in &mut jobs {
         if let Some(folder) = &job.files.below {
             job.files.names.extend(super::layout::below(folder)?);
         }
     }
-    fio::settle_nodes(&mut jobs, &nodes()).map_err(|trouble| trouble.render())?;
-    fio::recall(&mut jobs, &bytes_of, &device).map_err(|trouble| trouble.render())?;
+    fio::settle_nodes(&mut jobs, &nodes(roots)).map_err(|trouble| trouble.render())?;
+    fio::recall(&mut jobs, &bytes_of, &|major, minor| device(roots, major, minor))
+        .map_err(|trouble| trouble.render())?;
     if jobs.is_empty() && !line.general.parse_only {
-        return Ok(no_jobs());
+        return Ok(no_jobs(console));
     }
-    check(&line.general, &jobs)?;
+    check(&line.general, &jobs, roots)?;
     if line.general.parse_only {
-        return Ok(Asked::Answered(0));
+        return Ok(Invocation::Answered(0));
     }
     write_merged(&jobs)?;
     if line.general.merge_only {
-        return Ok(Asked::Answered(0));
+        return Ok(Invocation::Answered(0));
     }
     let pairs =
         |list: Vec<(&str, String)>| list.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
-    Ok(Asked::Jobs { general: Box::new(line.general), jobs, global: globals.map(pairs) })
+    Ok(Invocation::Jobs { general: Box::new(line.general), jobs, global: globals.map(pairs) })
 }
 
 /// Nothing was said that could be run: the words are wrong, an empty file was named, or a section that no file has.
-fn no_jobs() -> Asked {
-    eprintln!("No job(s) defined\n");
+fn no_jobs(console: &Console) -> Invocation {
+    console.complain("No job(s) defined\n");
     // Whoever does not read the words gets the status all the same.
-    let _ = help::usage(&mut std::io::stdout().lock());
-    Asked::Answered(1)
+    let _ = help::usage(&mut console.out());
+    Invocation::Answered(1)
 }
 
 /// Recordings that were put together go into the files that were named for them.
@@ -123,21 +130,19 @@ fn head_of(name: &str, most: usize) -> Result<Vec<u8>, String> {
 }
 
 /// The machine's NUMA nodes.
-fn nodes() -> Vec<fio::Node> {
-    let all = fathom_host::nodes::read_nodes(&fathom_host::Roots::default());
+fn nodes(roots: &Roots) -> Vec<fio::Node> {
+    let all = fathom_host::nodes::read_nodes(roots);
     all.into_iter().map(|(number, cpus)| fio::Node { number, cpus }).collect()
 }
 
 /// The node of a device, by its numbers.
-fn device(major: u32, minor: u32) -> Option<String> {
-    let roots = fathom_host::Roots::default();
+fn device(roots: &Roots, major: u32, minor: u32) -> Option<String> {
     let number = fathom_host::DeviceNumber { major, minor };
-    fathom_host::block::BlockDevice::by_number(&roots, number)
-        .ok()
-        .map(|device| format!("/dev/{}", device.name))
+    let device = fathom_host::block::BlockDevice::by_number(roots, number).ok();
+    device.map(|device| format!("/dev/{}", device.name))
 }
 
-fn told(troubles: &[Trouble]) -> String {
+fn rendered(troubles: &[Trouble]) -> String {
     troubles.iter().map(Trouble::render).collect::<Vec<_>>().join("\n")
 }
 
@@ -152,8 +157,12 @@ fn text_of(name: &str) -> Result<String, String> {
 }
 
 /// Questions that need no job.
-fn answer(general: &fio::General) -> std::io::Result<Option<u8>> {
-    let mut out = std::io::stdout().lock();
+fn answer(general: &fio::General, console: &Console) -> std::io::Result<Option<u8>> {
+    let mut out = console.out();
+    let unknown = |name: &str| {
+        // fio leaves this line without an end.
+        let _ = write!(console.err(), "No such command: {name}");
+    };
     if general.version {
         writeln!(out, "{}", fio::report::PEER_VERSION)?;
         return Ok(Some(0));
@@ -165,7 +174,7 @@ fn answer(general: &fio::General) -> std::io::Result<Option<u8>> {
     if let (Some(profile), Some(name)) = (general.profile, general.command_help.as_deref()) {
         if !profile.help(name, &mut out)? {
             writeln!(out)?;
-            eprint!("No such command: {name}");
+            unknown(name);
         }
         return Ok(Some(0));
     }
@@ -178,18 +187,18 @@ fn answer(general: &fio::General) -> std::io::Result<Option<u8>> {
         Some(name) => {
             if !help::command(name, &mut out)? {
                 writeln!(out)?;
-                eprint!("No such command: {name}");
+                unknown(name);
             }
             return Ok(Some(0));
         }
     }
-    if let Some(asked) = &general.engine_help {
-        if help::engines(asked, &mut out)? {
+    if let Some(engine) = &general.engine_help {
+        if help::engines(engine, &mut out)? {
             return Ok(Some(0));
         }
-        match asked.split_once(',') {
-            Some((_, option)) => eprintln!("No such command: {option}"),
-            None => writeln!(out, "IO engine {asked} not found")?,
+        match engine.split_once(',') {
+            Some((_, option)) => console.complain(format_args!("No such command: {option}")),
+            None => writeln!(out, "IO engine {engine} not found")?,
         }
         return Ok(Some(1));
     }
@@ -201,7 +210,7 @@ fn missing(job: &Job) -> Option<&String> {
     job.files.directories.iter().find(|folder| !Path::new(folder).is_dir())
 }
 
-fn check(general: &fio::General, jobs: &[Job]) -> Result<(), String> {
+fn check(general: &fio::General, jobs: &[Job], roots: &Roots) -> Result<(), String> {
     if general.read_only
         && let Some(job) = jobs.iter().find(|job| job.direction.verbs.iter().any(|verb| verb.writes()))
     {
@@ -218,7 +227,7 @@ fn check(general: &fio::General, jobs: &[Job]) -> Result<(), String> {
         let hint = "say --allow-exec if you know what it does";
         return Err(Trouble::at(&job.at, format!("{} runs a command", job.name), hint).render());
     }
-    let cpus = fathom_host::Roots::default().sys.join("devices/system/cpu");
+    let cpus = roots.sys.join("devices/system/cpu");
     let beyond =
         |job: &&Job| job.engine.submit_poll_cpu.is_some_and(|cpu| !cpus.join(format!("cpu{cpu}")).exists());
     if let Some(job) = jobs.iter().find(beyond) {

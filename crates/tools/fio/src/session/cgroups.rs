@@ -4,27 +4,31 @@ use crate::{Job, Planned};
 use anyhow::{Result, bail};
 use fathom_host::Roots;
 use fathom_host::nodes::{WeighingGroups, read_weighing_groups};
+use fathom_session::Console;
 use std::path::{Path, PathBuf};
 
 /// Groups that were made; dropping this removes them, but for those that stay.
-#[derive(Default)]
-pub struct Groups(Vec<PathBuf>);
+pub struct Groups {
+    made: Vec<PathBuf>,
+    console: Console,
+}
 
 impl Drop for Groups {
     fn drop(&mut self) {
-        for folder in self.0.drain(..).rev() {
+        for folder in self.made.drain(..).rev() {
             if let Err(error) = std::fs::remove_dir(&folder) {
-                eprintln!("fio: cannot remove the control group {}: {error}", folder.display());
+                let folder = folder.display();
+                self.console.complain(format_args!("fio: cannot remove the control group {folder}: {error}"));
             }
         }
     }
 }
 
 /// Makes the group of each job with `cgroup=`, gives it its weight, and has the job's threads enter it.
-pub fn make(jobs: &[Job], planned: &mut Planned, roots: &Roots) -> Result<Groups> {
-    let mut made = Groups::default();
+pub fn make(jobs: &[Job], planned: &mut Planned, roots: &Roots, console: &Console) -> Result<Groups> {
+    let mut groups = Groups { made: Vec::new(), console: console.clone() };
     if jobs.iter().all(|job| job.place.control_group.is_none()) {
-        return Ok(made);
+        return Ok(groups);
     }
     let mount = match read_weighing_groups(roots) {
         WeighingGroups::Threads(mount) => mount,
@@ -43,10 +47,10 @@ pub fn make(jobs: &[Job], planned: &mut Planned, roots: &Roots) -> Result<Groups
         if group.name.split('/').any(|part| part == "..") {
             bail!("cgroup: {} leads out of {}\nhint: name a group below it", group.name, mount.display());
         }
-        let before = made.0.len();
-        make_folder(&mount, &folder, &mut made)?;
+        let before = groups.made.len();
+        make_folder(&mount, &folder, &mut groups.made)?;
         if group.stays {
-            made.0.truncate(before);
+            groups.made.truncate(before);
         }
         if let Some(weight) = group.weight {
             weigh(&folder, weight)?;
@@ -58,11 +62,11 @@ pub fn make(jobs: &[Job], planned: &mut Planned, roots: &Roots) -> Result<Groups
         let standing = &mut planned.plan.streams[member.stream.0 as usize].terms.standing;
         standing.control_group = Some(tasks.to_string_lossy().into_owned());
     }
-    Ok(made)
+    Ok(groups)
 }
 
 /// Makes a group and those above it that are missing.
-fn make_folder(mount: &Path, folder: &Path, made: &mut Groups) -> Result<()> {
+fn make_folder(mount: &Path, folder: &Path, made: &mut Vec<PathBuf>) -> Result<()> {
     if folder.is_dir() || folder == mount {
         return Ok(());
     }
@@ -75,7 +79,7 @@ fn make_folder(mount: &Path, folder: &Path, made: &mut Groups) -> Result<()> {
             folder.display()
         )
     })?;
-    made.0.push(folder.to_owned());
+    made.push(folder.to_owned());
     Ok(())
 }
 

@@ -6,9 +6,9 @@ use anyhow::{Result, anyhow};
 use fathom_drive::Balloon;
 use std::io::Write;
 
-/// Threads that fill what is left of the processors from now on, if they were asked for.
-pub fn begin(asked: Option<IdleProf>) -> Result<Option<Balloon>> {
-    if asked.is_none() {
+/// Threads that fill what is left of the processors from now on, if `--idle-prof` says so.
+pub fn begin(wanted: Option<IdleProf>) -> Result<Option<Balloon>> {
+    if wanted.is_none() {
         return Ok(None);
     }
     let mut balloon = balloon()?;

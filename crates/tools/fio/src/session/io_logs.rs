@@ -1,30 +1,34 @@
 //! Logs made of single I/Os, written while the jobs run: fio's own with a line for each I/O, histograms, the largest latencies,
 //! and `write_iolog`.
 
+use super::members::Members;
 use crate::replay::Deed;
 use crate::replay::write_iolog::IologWriter;
 use crate::report::operations::{Done, direction, entry};
 use crate::report::windows::{HistogramLog, Largest};
 use crate::report::{LogOptions, LogSource, log_name, logs};
-use crate::{Job, Member, Planned, file_layout};
+use crate::{Job, Member, file_layout};
 use anyhow::Result;
 use fathom_drive::LogEntry;
-use fathom_engine::{Sink, Sinks};
-use fathom_spec::{Space, SyncKind, TargetId, Verb, Work};
+use fathom_record::Sink;
+use fathom_spec::{Plan, Space, Stream, StreamId, SyncKind, TargetId, Verb, Work};
 use std::collections::{HashMap, HashSet};
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 
+/// Where single I/Os go, by stream.
+pub type Sinks = Vec<(StreamId, Box<dyn Sink>)>;
+
 /// Opens the logs of jobs that are made of single I/Os.
-pub fn open(jobs: &[Job], planned: &Planned) -> Result<Sinks> {
-    let (mut sinks, mut opened) = (Sinks::default(), HashSet::new());
-    for (number, member) in planned.members.iter().enumerate() {
-        let job = &jobs[member.job];
+pub fn open(members: &Members<'_>) -> Result<Sinks> {
+    let (mut sinks, mut opened) = (Sinks::new(), HashSet::new());
+    for index in members.indices() {
+        let (member, job, stream) = (members.get(index), members.job(index), members.stream(index));
         let wanted = wanted(job);
         if wanted.is_empty() && job.report.iolog.is_none() {
             continue;
         }
-        if !matches!(planned.plan.streams[member.stream.0 as usize].work, Work::Blocks(_)) {
+        if !matches!(stream.work, Work::Blocks(_)) {
             anyhow::bail!(
                 "{}: {} keeps no log of single I/Os\nhint: leave write_hist_log and log_max_value out, and say log_avg_msec=100, for instance",
                 job.name,
@@ -34,17 +38,18 @@ pub fn open(jobs: &[Job], planned: &Planned) -> Result<Sinks> {
         let mut files = Vec::new();
         for (prefix, source, log) in wanted {
             let prefix = if prefix.is_empty() { &job.name } else { prefix };
-            let path = log_name(prefix, source, job.report.per_job_logs.then_some(number as u32 + 1));
+            let path = log_name(prefix, source, job.report.per_job_logs.then_some(index.number() as u32 + 1));
             files.push((log, file(&path, opened.insert(path.clone()))?));
         }
         let iolog = match &job.report.iolog {
             None => None,
             Some(path) => {
-                Some(Iolog::new(IologWriter::new(file(path, false)?, names(job, member)), planned, member))
+                let log = IologWriter::new(file(path, false)?, names(job, member));
+                Some(Iolog::new(log, members.plan(), stream))
             }
         };
         let report = &job.report;
-        sinks.add(
+        sinks.push((
             member.stream,
             Box::new(PerIo {
                 files,
@@ -54,10 +59,10 @@ pub fn open(jobs: &[Job], planned: &Planned) -> Result<Sinks> {
                 run_began_ms: report.log_epoch.and_then(fathom_drive::system_clock_ms),
                 ramp_ns: job.stop.ramp.0,
                 began_ns: None,
-                told_apart: planned.plan.streams[member.stream.0 as usize].keep.submit,
+                told_apart: stream.keep.submit,
                 line: Vec::new(),
             }),
-        );
+        ));
     }
     Ok(sinks)
 }
@@ -133,11 +138,11 @@ struct Iolog {
 }
 
 impl Iolog {
-    fn new(log: IologWriter<BufWriter<File>>, planned: &Planned, member: &Member) -> Self {
-        let Work::Blocks(blocks) = &planned.plan.streams[member.stream.0 as usize].work else {
+    fn new(log: IologWriter<BufWriter<File>>, plan: &Plan, stream: &Stream) -> Self {
+        let Work::Blocks(blocks) = &stream.work else {
             return Iolog { log, files: HashMap::new() };
         };
-        let over: &[TargetId] = match planned.plan.spaces.get(blocks.space.0 as usize) {
+        let over: &[TargetId] = match plan.spaces.get(blocks.space.0 as usize) {
             Some(Space::Whole(one)) => std::slice::from_ref(one),
             Some(Space::Concat(over) | Space::Striped { over, .. } | Space::Picked { over, .. }) => over,
             None => &[],

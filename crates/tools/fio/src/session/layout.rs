@@ -1,11 +1,11 @@
 //! The files of the jobs: looked at, laid out, warmed or dropped from the page cache, removed.
 
+use super::members::Members;
 use crate::{FileFacts, FileNeed, Job, Planned};
 use anyhow::{Result, bail};
-use fathom_engine::{Engine, Permits, Policy};
-use fathom_record::{Control, Event, EventKind, Execute, Interval, Steer, Totals};
-use fathom_session::environment::{self, Interrupt};
+use fathom_record::{Control, Event, EventKind, Execute, Mismatch, Request};
 use fathom_session::watch::{Progress, Watch};
+use fathom_session::{Console, Interrupt};
 use fathom_spec::*;
 use rustix::fs::{Advice, FallocateFlags, SeekFrom};
 use std::collections::HashSet;
@@ -25,17 +25,16 @@ pub fn look(path: &str) -> Option<FileFacts> {
 }
 
 /// What may be written: regular files that a job names, as in fio, unless somebody uses them; block devices that hold
-/// something only with the user's word.
-pub fn permit(planned: &Planned, engine: &mut Engine) {
-    let mut permits = Permits::new(Policy::WhenHolding);
-    environment::write_consents().into_iter().for_each(|name| permits.add_consent(name));
+/// something only with the user's word, `consents`.
+pub fn permits(planned: &Planned, consents: Vec<String>) -> Permits {
+    let mut permits = Permits { consents, ..Permits::new(Policy::WhenHolding) };
     let mut done = HashSet::new();
     for file in planned.members.iter().flat_map(|member| &member.files) {
         if !file.device && done.insert(&file.path) {
             permits.add_consent(&file.path);
         }
     }
-    engine.permits = permits;
+    permits
 }
 
 /// Does this engine work on files that must be there?
@@ -74,21 +73,32 @@ pub fn below(folder: &str) -> Result<Vec<String>, String> {
     Ok(names)
 }
 
-/// Says that files are laid out: the job's name, how many, how many bytes.
-type Say<'a> = &'a mut dyn FnMut(&str, u64, u64) -> Result<()>;
+/// Announces that files are laid out: the job's name, how many, how many bytes.
+pub type Announce<'a> = &'a mut dyn FnMut(&str, u64, u64) -> Result<()>;
+
+/// Who writes files out before the measurement begins.
+pub struct LayoutWriter<'a> {
+    /// Who runs plans.
+    pub execute: &'a mut dyn Execute,
+    /// What may be written.
+    pub permits: &'a Permits,
+    /// Has the user had enough?
+    pub interrupt: &'a Interrupt,
+    /// Where faults are told.
+    pub console: &'a Console,
+}
 
 /// Makes files that are missing or too short. What will be read is written out; what is only written gets its space.
 pub fn lay_out(
     jobs: &[Job],
     planned: &Planned,
-    engine: &mut Engine,
-    interrupt: &Interrupt,
-    (made, say): (&mut Vec<String>, Say),
+    writer: &mut LayoutWriter<'_>,
+    announce: Announce<'_>,
 ) -> Result<()> {
     let mut done: HashSet<(&str, u64, bool)> = HashSet::new();
     for member in &planned.members {
         let job = &jobs[member.job];
-        if !works_in_files(job) || interrupt.raised() {
+        if !works_in_files(job) || writer.interrupt.raised() {
             continue;
         }
         let directories = job.engine.is_about_directories();
@@ -108,7 +118,7 @@ pub fn lay_out(
             continue;
         }
         if !job.files.create_on_open {
-            say(&job.name, needed.len() as u64, needed.iter().map(|file| file.bytes).sum())?;
+            announce(&job.name, needed.len() as u64, needed.iter().map(|file| file.bytes).sum())?;
         }
         if !job.files.create {
             bail!("file creation disallowed by allow_file_create=0\nhint: make {} first", needed[0].path);
@@ -122,14 +132,13 @@ pub fn lay_out(
                 std::fs::create_dir_all(&file.path).map_err(cannot)?;
                 continue;
             }
-            make(job, file, fills, engine, interrupt)?;
-            made.push(file.path.clone());
+            make(job, file, fills, writer)?;
         }
     }
     Ok(())
 }
 
-fn make(job: &Job, file: &FileNeed, fills: bool, engine: &mut Engine, interrupt: &Interrupt) -> Result<()> {
+fn make(job: &Job, file: &FileNeed, fills: bool, writer: &mut LayoutWriter<'_>) -> Result<()> {
     let cannot = |error: std::io::Error| {
         let hint = "free some space, or say a smaller size=; directory= says where files are made";
         anyhow::anyhow!("cannot lay out {} with {} bytes: {error}\nhint: {hint}", file.path, file.bytes)
@@ -164,14 +173,15 @@ fn make(job: &Job, file: &FileNeed, fills: bool, engine: &mut Engine, interrupt:
         opened.set_len(file.bytes).map_err(cannot)?;
     }
     if fills {
-        fill(&file.path, found, file.bytes, engine, interrupt)?;
+        writer.fill(&file.path, found, file.bytes)?;
         opened.sync_all().map_err(cannot)?;
     }
     Ok(())
 }
 
-/// Writes a file out from one place to another, a mebibyte at a time and the rest in one.
-fn fill(path: &str, from: u64, to: u64, engine: &mut Engine, interrupt: &Interrupt) -> Result<()> {
+/// The plan that writes a file out from one place to another, a mebibyte at a time and the rest in one. It goes through the
+/// page cache as the file was opened, so that it is not the session's own layout, which is past it and of whole blocks.
+fn fill_plan(path: &str, from: u64, to: u64) -> Plan {
     let mut plan = Plan::new(from ^ to);
     let target = PathTarget { access: Access::Write, direct: false, ..PathTarget::direct_read(path) };
     let space = plan.add_target(Target::Path(target));
@@ -190,13 +200,24 @@ fn fill(path: &str, from: u64, to: u64, engine: &mut Engine, interrupt: &Interru
         stream.start.after = (0..plan.streams.len() as u32).map(StreamId).collect();
         plan.add_stream(stream);
     }
-    let (mut nobody, progress) = ((), Progress::new(false));
-    let mut watch = Watch::new(&mut nobody, &progress, interrupt, "layout".to_owned(), Nanos(to));
-    let run = engine.execute(&plan, &mut watch).map_err(|error| anyhow::anyhow!("{error}"))?;
-    if let Some(fault) = run.faults().next() {
-        bail!("laying out {path} failed: {:?}\nhint: free some space, or say a smaller size=", fault.what);
+    plan
+}
+
+impl LayoutWriter<'_> {
+    fn fill(&mut self, path: &str, from: u64, to: u64) -> Result<()> {
+        let plan = fill_plan(path, from, to);
+        let (mut nobody, silent) = ((), Progress::new(false, self.console));
+        let mut watch = Watch::new(&mut nobody, &silent, self.interrupt, "layout".to_owned(), Nanos(to));
+        let request = Request::new(&plan).with_permits(self.permits);
+        let run = self.execute.execute(request, &mut watch)?.run;
+        if let Some(fault) = run.faults().next() {
+            bail!(
+                "laying out {path} failed: {:?}\nhint: free some space, or say a smaller size=",
+                fault.what
+            );
+        }
+        Ok(())
     }
-    Ok(())
 }
 
 /// Reads files into the page cache, or drops them from it, as the jobs say.
@@ -234,15 +255,15 @@ fn read_through(path: &str) -> Result<()> {
 }
 
 /// Writes the blocks that were not as they should be into files, where a job says so.
-pub fn dump(jobs: &[Job], planned: &Planned, engine: &Engine) -> Result<()> {
+pub fn dump(jobs: &[Job], planned: &Planned, mismatches: &[Mismatch]) -> Result<()> {
     let wanted = planned.members.iter().any(|member| jobs[member.job].data.dumps);
-    for record in engine.caught.take().iter().filter(|_| wanted) {
-        let Some(Target::Path(target)) = planned.plan.targets.get(usize::from(record.target)) else {
+    for mismatch in mismatches.iter().filter(|_| wanted) {
+        let Some(Target::Path(target)) = planned.plan.targets.get(usize::from(mismatch.target)) else {
             continue;
         };
         let name = Path::new(&target.path).file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let path = format!("{name}.{}.received", record.offset);
-        std::fs::write(&path, &record.bytes).map_err(|error| {
+        let path = format!("{name}.{}.received", mismatch.offset);
+        std::fs::write(&path, &mismatch.bytes).map_err(|error| {
             anyhow::anyhow!(
                 "cannot write {path}: {error}\nhint: verify_dump writes into the working directory"
             )
@@ -267,32 +288,79 @@ pub fn unlink(jobs: &[Job], planned: &Planned) -> Result<()> {
 }
 
 /// Drops the files of a job from the page cache when it begins, if others ran before it.
-pub struct Cold<'a> {
-    jobs: &'a [Job],
-    planned: &'a Planned,
+pub struct CacheInvalidation<'a> {
+    members: &'a Members<'a>,
 }
 
-impl<'a> Cold<'a> {
+impl<'a> CacheInvalidation<'a> {
     /// Of these jobs.
-    pub fn new(jobs: &'a [Job], planned: &'a Planned) -> Self {
-        Cold { jobs, planned }
+    pub fn new(members: &'a Members<'a>) -> Self {
+        CacheInvalidation { members }
     }
-}
 
-impl Control for Cold<'_> {
-    fn event(&mut self, event: &Event) {
-        let EventKind::Started(stream) = event.what else { return };
-        let Some(member) = self.planned.members.get(stream.0 as usize) else { return };
-        let waited = !self.planned.plan.streams[stream.0 as usize].start.after.is_empty();
-        let job = &self.jobs[member.job];
-        if waited && job.place.invalidate && !job.sync.direct && works_in_files(job) {
-            member.files.iter().for_each(|file| drop_cached(&file.path));
+    /// The files that are dropped when this stream begins.
+    fn files(&self, stream: StreamId) -> &'a [FileNeed] {
+        let Some(index) = self.members.of_stream(stream) else { return &[] };
+        let job = self.members.job(index);
+        let waited = !self.members.stream(index).start.after.is_empty();
+        match waited && job.place.invalidate && !job.sync.direct && works_in_files(job) {
+            true => &self.members.get(index).files,
+            false => &[],
         }
     }
+}
 
-    fn slot(&mut self, _now_ns: u64, _totals: &[Totals]) -> Steer {
-        Steer::Continue
+impl Control for CacheInvalidation<'_> {
+    fn event(&mut self, event: &Event) {
+        if let EventKind::Started(stream) = event.what {
+            self.files(stream).iter().for_each(|file| drop_cached(&file.path));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::members::fixture::{jobs, planned};
+    use super::*;
+
+    /// Streams were taken for clones: with commands around the jobs the files of another job were dropped, or none.
+    #[test]
+    fn the_files_of_the_job_that_begins_are_dropped_whatever_commands_run_around_it() {
+        let jobs = jobs(
+            "--allow-exec --size=64k --exec_prerun=true --exec_postrun=true --name=a --filename=first \
+             --name=b --filename=second --stonewall",
+        );
+        let planned = planned(&jobs);
+        let members = Members::new(&jobs, &planned);
+        let invalidation = CacheInvalidation::new(&members);
+        let dropped = (0..6).map(|stream| {
+            let files = invalidation.files(StreamId(stream)).iter();
+            files.map(|file| file.path.as_str()).collect::<Vec<_>>()
+        });
+        let wanted: [&[&str]; 6] = [&[], &["first"], &[], &[], &["second"], &[]];
+        assert_eq!(dropped.collect::<Vec<_>>(), wanted);
     }
 
-    fn interval(&mut self, _interval: &Interval) {}
+    #[test]
+    fn a_job_that_begins_at_once_found_its_files_dropped_before() {
+        let jobs = jobs("--size=64k --name=a --filename=first");
+        let planned = planned(&jobs);
+        let members = Members::new(&jobs, &planned);
+        assert!(CacheInvalidation::new(&members).files(StreamId(0)).is_empty());
+    }
+
+    #[test]
+    fn a_file_is_written_out_in_mebibytes_and_a_rest() {
+        let plan = fill_plan("x", 512, 512 + 2 * MIB + 100);
+        let of = |stream: &Stream| match &stream.work {
+            Work::Blocks(blocks) => (blocks.region, blocks.sizes.clone(), stream.stop.operations),
+            _ => panic!("no blocks"),
+        };
+        let parts: Vec<_> = plan.streams.iter().map(of).collect();
+        let region = |start, length| (Extent::Bytes(Bytes(start)), Extent::Bytes(Bytes(length)));
+        let whole = (region(512, 2 * MIB), Sizes::One(Bytes(MIB)), Some(2));
+        let rest = (region(512 + 2 * MIB, 100), Sizes::One(Bytes(100)), Some(1));
+        assert_eq!(parts, [whole, rest]);
+        assert_eq!(plan.streams[1].start.after, [StreamId(0)]);
+    }
 }

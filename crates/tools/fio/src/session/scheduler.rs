@@ -3,24 +3,37 @@
 use crate::{Job, Planned};
 use anyhow::{Result, bail};
 use fathom_host::{Roots, resolve};
+use fathom_session::Console;
 use std::path::{Path, PathBuf};
 
 /// Schedulers that were set; dropping this restores what was there.
-pub struct Schedulers(Vec<(PathBuf, String)>);
+pub struct Schedulers {
+    set: Vec<SetScheduler>,
+    console: Console,
+}
+
+/// One that was set.
+struct SetScheduler {
+    /// The file that names it.
+    path: PathBuf,
+    /// The name that stood in it before.
+    before: String,
+}
 
 impl Drop for Schedulers {
     fn drop(&mut self) {
-        for (path, before) in self.0.drain(..).rev() {
+        for SetScheduler { path, before } in self.set.drain(..).rev() {
             if let Err(error) = std::fs::write(&path, &before) {
-                eprintln!("fio: cannot restore {before} in {}: {error}", path.display());
+                let path = path.display();
+                self.console.complain(format_args!("fio: cannot restore {before} in {path}: {error}"));
             }
         }
     }
 }
 
 /// Sets the scheduler of each disk that a job with `ioscheduler=` works on.
-pub fn set(jobs: &[Job], planned: &Planned, roots: &Roots) -> Result<Schedulers> {
-    let mut set = Schedulers(Vec::new());
+pub fn set(jobs: &[Job], planned: &Planned, roots: &Roots, console: &Console) -> Result<Schedulers> {
+    let mut schedulers = Schedulers { set: Vec::new(), console: console.clone() };
     for member in &planned.members {
         let Some(wanted) = &jobs[member.job].place.scheduler else { continue };
         for file in &member.files {
@@ -28,32 +41,34 @@ pub fn set(jobs: &[Job], planned: &Planned, roots: &Roots) -> Result<Schedulers>
             let Ok(storage) = resolve(roots, Path::new(&file.path)) else { continue };
             for disk in &storage.disks {
                 let path = roots.sys.join("block").join(&disk.name).join("queue/scheduler");
-                one(&mut set, path, wanted, &disk.name)?;
+                schedulers.set_one(path, wanted, &disk.name)?;
             }
         }
     }
-    Ok(set)
+    Ok(schedulers)
 }
 
-fn one(set: &mut Schedulers, path: PathBuf, wanted: &str, disk: &str) -> Result<()> {
-    if set.0.iter().any(|(done, _)| *done == path) {
-        return Ok(());
-    }
-    let Ok(list) = std::fs::read_to_string(&path) else { return Ok(()) };
-    let Some((name, before)) = choose(&list, wanted) else {
-        bail!("{disk} has no scheduler {wanted}\nhint: it has: {}", list.trim());
-    };
-    if name == before {
-        return Ok(());
-    }
-    match std::fs::write(&path, &name) {
-        Ok(()) => {
-            set.0.push((path, before));
-            Ok(())
+impl Schedulers {
+    fn set_one(&mut self, path: PathBuf, wanted: &str, disk: &str) -> Result<()> {
+        if self.set.iter().any(|done| done.path == path) {
+            return Ok(());
         }
-        Err(error) => bail!(
-            "cannot give {disk} the scheduler {name}: {error}\nhint: run as root, or leave ioscheduler= out"
-        ),
+        let Ok(list) = std::fs::read_to_string(&path) else { return Ok(()) };
+        let Some((name, before)) = choose(&list, wanted) else {
+            bail!("{disk} has no scheduler {wanted}\nhint: it has: {}", list.trim());
+        };
+        if name == before {
+            return Ok(());
+        }
+        match std::fs::write(&path, &name) {
+            Ok(()) => {
+                self.set.push(SetScheduler { path, before });
+                Ok(())
+            }
+            Err(error) => bail!(
+                "cannot give {disk} the scheduler {name}: {error}\nhint: run as root, or leave ioscheduler= out"
+            ),
+        }
     }
 }
 

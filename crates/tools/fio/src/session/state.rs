@@ -1,15 +1,17 @@
 //! How far jobs got that write what can be verified: saved where they end, and gone by where a job says so.
 
+use super::members::{MemberIndex, Members};
 use crate::state::{self, State};
-use crate::{General, Job, Member, Planned};
+use crate::{General, Job, Member};
 use anyhow::{Result, bail};
-use fathom_engine::{Progress, Progresses};
+use fathom_record::Progress;
+use fathom_session::Console;
 use fathom_spec::{Plan, Space, StreamId, TargetId, Work};
 
 const HINT: &str = "verify_state_load goes by what a job of the same name and number has saved";
 
 /// What earlier runs have saved for the jobs that go by it, by their number among all clones.
-pub fn load(jobs: &[Job], general: &General) -> Result<Vec<(usize, State)>> {
+pub fn load(jobs: &[Job], general: &General) -> Result<Vec<(MemberIndex, State)>> {
     let mut states = Vec::new();
     let clones = jobs.iter().flat_map(|job| std::iter::repeat_n(job, job.start.clones as usize));
     for (number, job) in clones.enumerate().filter(|(_, job)| state::is_gone_by(job)) {
@@ -17,21 +19,16 @@ pub fn load(jobs: &[Job], general: &General) -> Result<Vec<(usize, State)>> {
         let bytes = std::fs::read(&path);
         let bytes = bytes.map_err(|error| anyhow::anyhow!("cannot read {path}: {error}\nhint: {HINT}"))?;
         let state = state::read(&bytes).map_err(|what| anyhow::anyhow!("{path}: {what}\nhint: {HINT}"))?;
-        states.push((number, state));
+        states.push((MemberIndex::new(number), state));
     }
     Ok(states)
 }
 
 /// What the engine is told of earlier runs.
-pub fn known(
-    jobs: &[Job],
-    planned: &Planned,
-    states: &[(usize, State)],
-) -> Result<Vec<(StreamId, Progress)>> {
+pub fn known(members: &Members<'_>, states: &[(MemberIndex, State)]) -> Result<Vec<(StreamId, Progress)>> {
     let mut known = Vec::new();
-    for (number, state) in states {
-        let Some(member) = planned.members.get(*number) else { continue };
-        let job = &jobs[member.job];
+    for (index, state) in states {
+        let (member, job) = (members.get(*index), members.job(*index));
         let bytes: u64 = member.files.iter().map(|file| file.bytes).sum();
         let part = state.writes.saturating_mul(job.sizes.ranges[1].0) < bytes;
         if job.direction.random && state.seed.is_none() && part {
@@ -41,7 +38,7 @@ pub fn known(
                 job.name
             );
         }
-        known.push((member.stream, progress(state, &targets(&planned.plan, member))));
+        known.push((member.stream, progress(state, &targets(members.plan(), member))));
     }
     Ok(known)
 }
@@ -56,20 +53,25 @@ fn progress(state: &State, targets: &[TargetId]) -> Progress {
 
 /// Saves how far the jobs got that say so; `seed` is what random orders were drawn from. What cannot be written is told,
 /// and changes nothing of the run.
-pub fn save(jobs: &[Job], planned: &Planned, general: &General, progresses: &Progresses, seed: u64) {
-    for (stream, progress) in progresses.take() {
-        let mut members = planned.members.iter().enumerate();
-        let Some((number, member)) = members.find(|(_, member)| member.stream == stream) else { continue };
-        let job = &jobs[member.job];
+pub fn save(
+    members: &Members<'_>,
+    general: &General,
+    progress: &[(StreamId, Progress)],
+    seed: u64,
+    console: &Console,
+) {
+    for (stream, progress) in progress {
+        let Some(index) = members.of_stream(*stream) else { continue };
+        let (number, member, job) = (index.number(), members.get(index), members.job(index));
         if !job.data.saves_state {
             continue;
         }
-        let targets = targets(&planned.plan, member);
+        let targets = targets(members.plan(), member);
         let of_job = |(target, offset): &(u16, u64)| {
             let file = targets.iter().position(|own| own.0 == u32::from(*target)).unwrap_or(0);
             (file as u64, *offset)
         };
-        let told = State {
+        let state = State {
             writes: progress.writes,
             depth: progress.depth,
             files: targets.len() as u32,
@@ -79,8 +81,10 @@ pub fn save(jobs: &[Job], planned: &Planned, general: &General, progresses: &Pro
             seed: job.direction.random.then_some(seed),
         };
         let path = path(general, job, number);
-        if let Err(error) = std::fs::write(&path, state::bytes(&told)) {
-            eprintln!("fio: cannot write {path}: {error}\nhint: verify_state_save=0 saves nothing");
+        if let Err(error) = std::fs::write(&path, state::bytes(&state)) {
+            console.complain(format_args!(
+                "fio: cannot write {path}: {error}\nhint: verify_state_save=0 saves nothing"
+            ));
         }
     }
 }

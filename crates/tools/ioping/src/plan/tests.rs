@@ -19,6 +19,13 @@ fn prepared(line: &str, facts: TargetFacts) -> Result<Preparation, Failure> {
     prepare(&options(line), facts, "file", 7)
 }
 
+fn blocks_of(preparation: &Preparation) -> &Blocks {
+    match &preparation.plan.streams[0].work {
+        Work::Blocks(blocks) => blocks,
+        other => panic!("{other:?}"),
+    }
+}
+
 fn requests(line: &str, facts: TargetFacts) -> (Stream, Blocks) {
     let plan = prepared(line, facts).expect(line).plan;
     let stream = plan.streams[0].clone();
@@ -43,7 +50,7 @@ fn a_directory_has_a_random_working_file_of_1_mib() {
     assert_eq!(path(&layout.plan).create, Some(Bytes(MIB)));
     assert_eq!(layout.plan.streams[0].stop.bytes, Some(Bytes(MIB)));
     assert_eq!(layout.plan.streams[0].after_last, [SyncKind::Fsync]);
-    assert!(preparation.drops_cache);
+    assert!(blocks_of(&preparation).queue_options.drop_cached);
     assert_eq!(path(&preparation.plan).access, Access::Write);
 }
 
@@ -98,7 +105,8 @@ fn a_write_is_a_commit_unless_it_is_cached() {
     assert_eq!(requests("-WC .", DIRECTORY).1.mix, Mix::Only(Verb::Write));
     let turns = Mix::ByCompleted { reads_per_write: 1.0, commits: true };
     assert_eq!(requests("-G .", DIRECTORY).1.mix, turns);
-    assert!(!prepared("-WC .", DIRECTORY).expect("a plan").drops_cache);
+    let cached = prepared("-WC .", DIRECTORY).expect("a plan");
+    assert!(!blocks_of(&cached).queue_options.drop_cached);
 }
 
 #[test]

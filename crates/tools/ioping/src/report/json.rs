@@ -18,7 +18,7 @@ impl Report<'_> {
         out: &mut impl Write,
     ) -> io::Result<()> {
         self.json_begin(moment, out)?;
-        let operation = if self.options.writes(self.number) { "write" } else { "read" };
+        let operation = if request.writes { "write" } else { "read" };
         writeln!(out, "  \"io\": {{")?;
         writeln!(out, "    \"request\": {},", self.number)?;
         writeln!(out, "    \"operation\": \"{operation}\",")?;

@@ -33,7 +33,8 @@ fn report_of(line: &str, times: &[u64], moved: &[u64]) -> String {
         let index = number as usize - 1;
         ended = began + times[index % times.len()];
         let moved = moved.get(index).copied().unwrap_or(options.size.0);
-        let request = Request { began: Nanos(began), ended: Nanos(ended), moved };
+        let request =
+            Request { began: Nanos(began), ended: Nanos(ended), moved, writes: options.writes(number) };
         report.request(request, &moment(), &mut out).expect("memory takes all");
         began = ended.max(began + options.gap(number).0);
     }

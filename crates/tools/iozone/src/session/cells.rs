@@ -1,13 +1,12 @@
 //! iozone's table, row by row. When it is printed, the rows are measured again, until every cell is known within
 //! +-10 % or the time for it is over: that goes into the record alone.
 
-use super::{Job, excel, note, print, seconds, seed};
+use super::figures::TestRun;
+use super::{Benchmark, EarlyEnd, Findings, IN_MEMORY, excel, note, print, seconds};
 use crate::{self as iozone, Row, Test};
 use fathom_drive::Clock;
-use fathom_engine::Engine;
 use fathom_record::{Load, Note, Pass, Run, SURFACES, SampleOf, Surface, SurfaceCell};
-use fathom_session::environment;
-use fathom_session::step::Steps;
+use fathom_session::measurement::Measurement;
 use fathom_spec::{Bytes, Nanos};
 use fathom_stats::Estimate;
 use std::io::Write;
@@ -57,11 +56,11 @@ impl Column {
     }
 
     /// Why its figure is one of memory.
-    fn memory(&self, job: &Job<'_>) -> Option<String> {
-        if job.stays_in_memory(self.test) {
-            return Some("nothing in its time waits for the disk".to_owned());
+    fn memory(&self, benchmark: &Benchmark<'_>) -> Option<String> {
+        if benchmark.stays_in_memory(self.test) {
+            return Some(IN_MEMORY.to_owned());
         }
-        if !job.reads_through_the_cache(self.test) {
+        if !benchmark.reads_through_the_cache(self.test) {
             return None;
         }
         let cached = self.passes.first().and_then(|pass| pass.cached);
@@ -79,57 +78,62 @@ impl Column {
 
 /// Measures, prints and repeats.
 pub(super) fn measure(
-    job: &Job<'_>,
-    engine: &mut Engine,
-    steps: &mut Steps,
-    notes: &mut Vec<Note>,
-) -> Result<(), String> {
-    let options = job.options;
-    print(|out| iozone::heads(options, out));
+    benchmark: &Benchmark<'_>,
+    measurement: &mut Measurement<'_>,
+    findings: &mut Findings,
+) -> Result<(), EarlyEnd> {
+    let (options, console) = (benchmark.options, benchmark.console);
+    print(console, |out| iozone::heads(options, out));
     let (mut rows, mut rounds) = (Vec::new(), Vec::new());
     let clock = Clock::start();
     for (file, record) in options.rows() {
         let before_ns = clock.now();
-        let columns = pass(job, (file, record), engine, Some(&mut steps.record.runs))?;
+        let columns = pass(benchmark, measurement, file, record, Some(&mut findings.runs))?;
         let cells = columns.iter().map(|column| (column.test, column.passes[0].seconds)).collect();
         let row = Row { file, record, cells };
-        print(|out| iozone::row(options, &row, out));
+        print(console, |out| iozone::row(options, &row, out));
         rows.push(row);
         rounds.push(Rounds { file, record, columns, longest_ns: clock.now() - before_ns });
-        keep(job, &rounds, steps);
+        save(benchmark, &rounds, measurement);
     }
-    print(|out| writeln!(out, "\niozone test complete."));
-    excel(options, |out| iozone::excel(options, &rows, out))?;
-    let again = repeat(job, &mut rounds, engine);
-    keep(job, &rounds, steps);
-    notes.extend(told(job, &rounds));
+    print(console, |out| writeln!(out, "\niozone test complete."));
+    excel(options, console, |out| iozone::excel(options, &rows, out))?;
+    let again = repeat(benchmark, &mut rounds, measurement);
+    save(benchmark, &rounds, measurement);
+    findings.notes.extend(notes(benchmark, &rounds));
     again
 }
 
-/// One pass over a row: every test once over the file. Its runs are kept where they are wanted.
+/// One pass over a row: every test once over the file. Its runs go into the record where they are wanted.
 fn pass(
-    job: &Job<'_>,
-    (size, record): (u64, u64),
-    engine: &mut Engine,
-    mut kept: Option<&mut Vec<Run>>,
-) -> Result<Vec<Column>, String> {
-    let file = &job.files[0];
+    benchmark: &Benchmark<'_>,
+    measurement: &mut Measurement<'_>,
+    file_size: u64,
+    record: u64,
+    mut runs: Option<&mut Vec<TestRun>>,
+) -> Result<Vec<Column>, EarlyEnd> {
+    let file = &benchmark.files[0];
     let mut columns = Vec::new();
-    for test in iozone::tests(job.options) {
+    for test in iozone::tests(benchmark.options) {
         file.prepare(test);
-        let cached = if job.reads_through_the_cache(test) { file.cached(size) } else { None };
-        let plan = iozone::plan(job.options, test, size, record, seed());
-        let mut run = job.execute(&plan, engine)?;
-        run.name = format!("{}, {} in records of {}", test.title(), Bytes(size), Bytes(record));
+        let cached = if benchmark.reads_through_the_cache(test) { file.cached(file_size) } else { None };
+        let plan = iozone::plan(benchmark.options, test, file_size, record, benchmark.seed());
+        let mut run = benchmark.execute(&plan, measurement)?;
+        run.name = format!("{}, {} in records of {}", test.title(), Bytes(file_size), Bytes(record));
         run.load = Load { small: 1, large: 0 };
-        let judged = job.judge(&run);
+        let judged = benchmark.judge(&run);
         let seconds = run.workers.first().map_or(0.0, |worker| seconds(&run, worker));
-        let from_disk = from_disk(&run, size);
-        columns.push(Column { test, passes: vec![Pass { seconds, cached }], from_disk });
-        if let Some(kept) = &mut kept {
-            kept.push(run);
+        let from_disk = from_disk(&run, file_size);
+        let column = Column { test, passes: vec![Pass { seconds, cached }], from_disk };
+        let index = measurement.record.runs.len();
+        if runs.is_some() {
+            measurement.keep(run);
         }
         judged?;
+        if let Some(runs) = &mut runs {
+            runs.push(TestRun { test, index, memory: column.memory(benchmark) });
+        }
+        columns.push(column);
     }
     Ok(columns)
 }
@@ -148,16 +152,20 @@ fn from_disk(run: &Run, asked: u64) -> Option<f64> {
 }
 
 /// Further rounds over the rows that are not known well enough, as long as there is time.
-fn repeat(job: &Job<'_>, rounds: &mut [Rounds], engine: &mut Engine) -> Result<(), String> {
-    let budget_ns = job.options.budget.0.saturating_mul(rounds.len() as u64);
+fn repeat(
+    benchmark: &Benchmark<'_>,
+    rounds: &mut [Rounds],
+    measurement: &mut Measurement<'_>,
+) -> Result<(), EarlyEnd> {
+    let budget_ns = benchmark.options.budget.0.saturating_mul(rounds.len() as u64);
     if budget_ns == 0 {
         return Ok(());
     }
-    if environment::draws_progress() {
+    if benchmark.environment.draws_progress() {
         let most = Nanos(budget_ns);
-        eprintln!(
+        benchmark.console.complain(format_args!(
             "note: the rows are measured again for their error, {most} at the most; --budget 0 leaves it out"
-        );
+        ));
     }
     let clock = Clock::start();
     loop {
@@ -169,7 +177,7 @@ fn repeat(job: &Job<'_>, rounds: &mut [Rounds], engine: &mut Engine) -> Result<(
             if known || passes >= PASSES_MOST || before_ns + row.longest_ns > budget_ns {
                 continue;
             }
-            let again = pass(job, (row.file, row.record), engine, None)?;
+            let again = pass(benchmark, measurement, row.file, row.record, None)?;
             for (column, more) in row.columns.iter_mut().zip(again) {
                 column.passes.extend(more.passes);
             }
@@ -183,16 +191,15 @@ fn repeat(job: &Job<'_>, rounds: &mut [Rounds], engine: &mut Engine) -> Result<(
 }
 
 /// Puts what is known into the record.
-fn keep(job: &Job<'_>, rounds: &[Rounds], steps: &mut Steps) {
-    let surfaces = surfaces(job, rounds);
-    if let (Ok(surfaces), Some(facts)) = (serde_json::to_value(surfaces), steps.record.facts.as_object_mut())
-    {
+fn save(benchmark: &Benchmark<'_>, rounds: &[Rounds], measurement: &mut Measurement<'_>) {
+    let surfaces = serde_json::to_value(surfaces(benchmark, rounds));
+    if let (Ok(surfaces), Some(facts)) = (surfaces, measurement.record.facts.as_object_mut()) {
         facts.insert(SURFACES.to_owned(), surfaces);
     }
-    steps.save();
+    measurement.save();
 }
 
-fn surfaces(job: &Job<'_>, rounds: &[Rounds]) -> Vec<Surface> {
+fn surfaces(benchmark: &Benchmark<'_>, rounds: &[Rounds]) -> Vec<Surface> {
     let of = |test: Test| {
         let cell = |row: &Rounds| {
             let column = row.columns.iter().find(|column| column.test == test)?;
@@ -204,7 +211,7 @@ fn surfaces(job: &Job<'_>, rounds: &[Rounds]) -> Vec<Surface> {
                 half_width: estimate.map(|estimate| estimate.half_width / 1024.0),
                 converged: column.is_known(row.file),
                 passes: column.passes.clone(),
-                memory: column.memory(job),
+                memory: column.memory(benchmark),
             })
         };
         Surface {
@@ -215,11 +222,11 @@ fn surfaces(job: &Job<'_>, rounds: &[Rounds]) -> Vec<Surface> {
             cells: rounds.iter().filter_map(cell).collect(),
         }
     };
-    iozone::tests(job.options).into_iter().map(of).collect()
+    iozone::tests(benchmark.options).into_iter().map(of).collect()
 }
 
 /// What iozone does not say of its cells.
-fn told(job: &Job<'_>, rounds: &[Rounds]) -> Vec<Note> {
+fn notes(benchmark: &Benchmark<'_>, rounds: &[Rounds]) -> Vec<Note> {
     let cells = || rounds.iter().flat_map(|row| row.columns.iter().map(move |column| (row, column)));
     let all = cells().count();
     let known = cells().filter(|(row, column)| column.is_known(row.file)).count();
@@ -230,7 +237,7 @@ fn told(job: &Job<'_>, rounds: &[Rounds]) -> Vec<Note> {
         "fathom show --json has every pass; --budget 10 takes ten seconds a row for it",
     )];
     let reading = || cells().filter(|(_, column)| !column.test.writes());
-    let cached = reading().filter(|(_, column)| column.memory(job).is_some()).count();
+    let cached = reading().filter(|(_, column)| column.memory(benchmark).is_some()).count();
     if cached > 0 {
         let text = format!("the page cache answered the reads of {cached} of {} cells", reading().count());
         notes.push(note(text, "-I goes past the page cache"));

@@ -1,10 +1,10 @@
 //! Throughput mode: phase by phase, a worker for each file.
 
-use super::{Job, excel, note, print, seconds, seed};
+use super::figures::TestRun;
+use super::{Benchmark, EarlyEnd, Findings, IN_MEMORY, excel, note, print, seconds};
 use crate::{self as iozone, Child, Phase, Test};
-use fathom_engine::Engine;
-use fathom_record::{Load, Note, Purpose, Run};
-use fathom_session::step::Steps;
+use fathom_record::{Note, Purpose, Run};
+use fathom_session::measurement::{Measurement, load_of};
 use fathom_spec::{StreamId, Verb};
 use std::io::Write;
 
@@ -13,48 +13,54 @@ const HELD: f64 = 0.5;
 
 /// Measures and prints.
 pub(super) fn measure(
-    job: &Job<'_>,
-    engine: &mut Engine,
-    steps: &mut Steps,
-    notes: &mut Vec<Note>,
-) -> Result<(), String> {
-    let options = job.options;
+    benchmark: &Benchmark<'_>,
+    measurement: &mut Measurement<'_>,
+    findings: &mut Findings,
+) -> Result<(), EarlyEnd> {
+    let (options, console) = (benchmark.options, benchmark.console);
     let file = options.one_row().0;
-    print(|out| iozone::beginning(options, out));
+    print(console, |out| iozone::beginning(options, out));
     let (mut phases, mut reading, mut cached) = (Vec::new(), 0, 0);
     for test in iozone::phases(options) {
-        job.files.iter().for_each(|file| file.prepare(test));
-        if job.reads_through_the_cache(test) {
+        benchmark.files.iter().for_each(|file| file.prepare(test));
+        let mut memory = benchmark.stays_in_memory(test).then(|| IN_MEMORY.to_owned());
+        if benchmark.reads_through_the_cache(test) {
             reading += 1;
-            cached += u32::from(held(job, file).is_some_and(|share| share >= HELD));
+            if let Some(share) = held(benchmark, file).filter(|share| *share >= HELD) {
+                cached += 1;
+                memory = Some(format!("the page cache held {:.0} % of the files", share * 100.0));
+            }
         }
-        let mut run = job.execute(&iozone::plan_together(options, test, seed()), engine)?;
-        run.name = format!("{} of {} workers", test.title(), job.files.len());
-        run.load = Load { small: job.files.len() as u32, large: 0 };
-        let judged = job.judge(&run);
-        let phase = seen(test, &run, job.files.len());
-        steps.record.runs.push(run);
+        let plan = iozone::plan_throughput(options, test, benchmark.seed());
+        let mut run = benchmark.execute(&plan, measurement)?;
+        run.name = format!("{} of {} workers", test.title(), benchmark.files.len());
+        run.load = load_of(&run.plan);
+        let judged = benchmark.judge(&run);
+        let phase = seen(test, &run, benchmark.files.len());
+        let index = measurement.record.runs.len();
+        measurement.keep(run);
         judged?;
-        print(|out| iozone::block(options, &phase, out));
+        findings.runs.push(TestRun { test, index, memory });
+        print(console, |out| iozone::block(options, &phase, out));
         if test.begins_anew() {
-            finish(job, &phase, engine, &mut steps.record.runs)?;
+            finish(benchmark, &phase, measurement)?;
         }
         phases.push(phase);
-        steps.save();
+        measurement.save();
     }
-    print(|out| writeln!(out, "\n\n\niozone test complete."));
-    excel(options, |out| iozone::excel_together(options, &phases, out))?;
+    print(console, |out| writeln!(out, "\n\n\niozone test complete."));
+    excel(options, console, |out| iozone::excel_throughput(options, &phases, out))?;
     if cached > 0 {
         let text = format!("the page cache held the files of {cached} of {reading} reading phases");
-        notes.push(note(text, "-I goes past the page cache"));
+        findings.notes.push(note(text, "-I goes past the page cache"));
     }
-    notes.extend(stopped(&phases, file));
+    findings.notes.extend(stopped(&phases, file));
     Ok(())
 }
 
 /// The share of all files that the page cache holds.
-fn held(job: &Job<'_>, length: u64) -> Option<f64> {
-    let shares: Option<Vec<f64>> = job.files.iter().map(|file| file.cached(length)).collect();
+fn held(benchmark: &Benchmark<'_>, length: u64) -> Option<f64> {
+    let shares: Option<Vec<f64>> = benchmark.files.iter().map(|file| file.cached(length)).collect();
     shares.map(|shares| shares.iter().sum::<f64>() / shares.len().max(1) as f64)
 }
 
@@ -80,9 +86,13 @@ fn seen(test: Test, run: &Run, workers: usize) -> Phase {
 }
 
 /// Files whose writers were stopped are written to their end, so that readers find them whole.
-fn finish(job: &Job<'_>, phase: &Phase, engine: &mut Engine, runs: &mut Vec<Run>) -> Result<(), String> {
-    let file = job.options.one_row().0;
-    let children = job.files.iter().zip(&phase.children);
+fn finish(
+    benchmark: &Benchmark<'_>,
+    phase: &Phase,
+    measurement: &mut Measurement<'_>,
+) -> Result<(), EarlyEnd> {
+    let file = benchmark.options.one_row().0;
+    let children = benchmark.files.iter().zip(&phase.children);
     let missing: Vec<(String, u64)> = children
         .filter(|(_, child)| child.bytes < file)
         .map(|(file, child)| (file.name.clone(), child.bytes))
@@ -90,11 +100,12 @@ fn finish(job: &Job<'_>, phase: &Phase, engine: &mut Engine, runs: &mut Vec<Run>
     if missing.is_empty() {
         return Ok(());
     }
-    let mut run = job.execute(&iozone::rest(job.options, &missing, seed()), engine)?;
+    let mut run =
+        benchmark.execute(&iozone::rest(benchmark.options, &missing, benchmark.seed()), measurement)?;
     run.name = "what stopped writers left out".to_owned();
     run.purpose = Purpose::Layout;
-    let judged = job.judge(&run);
-    runs.push(run);
+    let judged = benchmark.judge(&run);
+    measurement.keep(run);
     judged
 }
 

@@ -1,12 +1,13 @@
 //! What is told when a run has ended, and with which status.
 
 use super::live::Live;
-use super::{Voice, in_words};
+use super::messages::Messages;
 use crate::report::{self, Times};
 use crate::{IoMode, Options, Tally};
-use fathom_content::sysbench::Wrong;
-use fathom_record::{EventKind, Run};
-use fathom_spec::Verb;
+use fathom_content::sysbench::{self, Wrong};
+use fathom_record::{EventKind, Outcome, Run};
+use fathom_session::errno_text;
+use fathom_spec::{Plan, Target, Verb};
 use std::io::Write;
 
 /// Arrivals came faster than workers.
@@ -14,37 +15,38 @@ pub const QUEUE_IS_FULL: &str = "The event queue is full. This means the worker 
 /// The status after a forced shutdown.
 const FORCED: u8 = 2;
 
-/// How a run ended.
-pub struct End {
+/// How long a run took.
+#[derive(Clone, Copy, Debug)]
+pub struct Elapsed {
     /// From the start of the load to the last sync, seconds.
     pub total_s: f64,
 }
 
-impl End {
-    /// When and how a run ended.
-    pub fn of(run: &Run, live: &Live) -> Self {
+impl Elapsed {
+    /// The time of a run.
+    pub fn of(run: &Run, live: &Live<'_>) -> Self {
         let first = run.workers.iter().map(|worker| worker.span_ns.0).filter(|ns| *ns > 0).min();
         let began = first.unwrap_or(live.began_ns());
         let ended = run.events.iter().rev().find(|event| matches!(event.what, EventKind::Stopped(..)));
         let total_s = ended.map_or(run.length_ns, |event| event.at_ns).saturating_sub(began) as f64 / 1e9;
-        End { total_s }
+        Elapsed { total_s }
     }
 
     /// The time over which the figures were counted, seconds.
-    pub fn counted_s(&self, live: &Live) -> f64 {
+    pub fn counted_s(&self, live: &Live<'_>) -> f64 {
         (self.total_s - live.counted_from_s).max(0.0)
     }
 }
 
 /// Tells the end of a run and answers the status.
-pub fn tell(options: &Options, run: &Run, live: &Live, end: &End) -> u8 {
-    let voice = Voice::of(options);
+pub fn tell(options: &Options, outcome: &Outcome, live: &Live<'_>, elapsed: Elapsed) -> u8 {
+    let messages = live.messages;
     if live.overflown {
-        voice.fatal(QUEUE_IS_FULL);
-        done(voice);
+        messages.fatal(QUEUE_IS_FULL);
+        done(messages);
         return 1;
     }
-    if let Some(status) = failure(options, run) {
+    if let Some(status) = failure(options, outcome, messages) {
         return status;
     }
     if live.forced {
@@ -52,87 +54,93 @@ pub fn tell(options: &Options, run: &Run, live: &Live, end: &End) -> u8 {
     }
     let by_events = options.events > 0 && live.tally.events() >= options.events;
     let limit = if by_events { "Event" } else { "Time" };
-    voice.info(&format!("{limit} limit exceeded, exiting..."));
+    messages.info(&format!("{limit} limit exceeded, exiting..."));
     if options.threads > 1 {
-        voice.info(&format!("(last message repeated {} times)", options.threads - 1));
+        messages.info(&format!("(last message repeated {} times)", options.threads - 1));
     }
-    done(voice);
-    distribution(options, &live.tally);
-    let times = Times { total_s: end.total_s, counted_s: end.counted_s(live), unfinished: None };
-    voice.notice(|out| report::figures(options, &live.tally, times, out));
+    done(messages);
+    distribution(options, &live.tally, messages);
+    let times = Times { total_s: elapsed.total_s, counted_s: elapsed.counted_s(live), unfinished: None };
+    messages.notice(|out| report::figures(options, &live.tally, times, out));
     0
 }
 
 /// The distribution of latencies: its rows are told at every verbosity, the lines around them at the usual one.
-fn distribution(options: &Options, tally: &Tally) {
-    let voice = Voice::of(options);
+fn distribution(options: &Options, tally: &Tally, messages: Messages<'_>) {
     if options.histogram {
-        voice.notice(|out| writeln!(out, "Latency histogram (values are in milliseconds)"));
-        voice.at(0, |out| report::histogram(tally, out));
-        voice.notice(|out| writeln!(out, " "));
+        messages.notice(|out| writeln!(out, "Latency histogram (values are in milliseconds)"));
+        messages.at(0, |out| report::histogram(tally, out));
+        messages.notice(|out| writeln!(out, " "));
     }
 }
 
-fn done(voice: Voice) {
-    voice.info("Done.\n");
+fn done(messages: Messages<'_>) {
+    messages.info("Done.\n");
 }
 
 /// A forced shutdown's message and report.
-pub fn forced(options: &Options, tally: &Tally, total_s: f64, counted_s: f64) {
-    let voice = Voice::of(options);
-    voice.fatal("The --max-time limit has expired, forcing shutdown...");
-    let times = Times { total_s, counted_s, unfinished: Some(u64::from(options.threads)) };
-    distribution(options, tally);
-    voice.notice(|out| report::figures(options, tally, times, out));
+pub fn forced(options: &Options, tally: &Tally, times: Times, messages: Messages<'_>) {
+    messages.fatal("The --max-time limit has expired, forcing shutdown...");
+    distribution(options, tally, messages);
+    messages.notice(|out| report::figures(options, tally, times, out));
 }
 
 /// The first thing that went wrong, in sysbench's words.
-fn failure(options: &Options, run: &Run) -> Option<u8> {
-    let voice = Voice::of(options);
-    run.events.iter().find_map(|event| match &event.what {
+fn failure(options: &Options, outcome: &Outcome, messages: Messages<'_>) -> Option<u8> {
+    let plan = &outcome.run.plan;
+    outcome.run.events.iter().find_map(|event| match &event.what {
         EventKind::Fault { verb, offset, errno, target, .. } => {
             let words = match errno {
                 0 => "Success".to_owned(),
-                number => in_words(&std::io::Error::from_raw_os_error(*number)),
+                number => errno_text::of_number(*number),
             };
             let what = match verb {
                 Verb::Read => "read",
                 Verb::Sync => "fsync",
                 _ => "write",
             };
-            let number = target.rsplit_once('.').and_then(|(_, number)| number.parse().ok());
             // sysbench tells the descriptor, and its first file has number 3.
-            let descriptor = 3 + number.unwrap_or(0u32);
+            let descriptor = 3 + file_number(plan, target);
             let place = if *verb == Verb::Sync { String::new() } else { format!(" pos: {}", offset.0) };
             if options.io_mode == IoMode::Async && *verb != Verb::Sync {
-                voice.fatal(&format!("Asynchronous {what} failed!\n"));
+                messages.fatal(&format!("Asynchronous {what} failed!\n"));
             }
-            voice.fatal(&format!(
+            messages.fatal(&format!(
                 "Failed to {what} file! file: {descriptor}{place} errno = {errno} ({words})"
             ));
             Some(1)
         }
-        EventKind::Mismatch { offset, note, .. } => {
-            mismatch(voice, offset.0, note);
+        EventKind::Mismatch { offset, target, note, .. } => {
+            mismatch(outcome, file_number(plan, target), offset.0, note, messages);
             Some(1)
         }
         _ => None,
     })
 }
 
-fn mismatch(voice: Voice, offset: u64, note: &str) {
-    let (file, what) =
-        note.strip_prefix("target ").and_then(|rest| rest.split_once(": ")).unwrap_or(("0", note));
-    match Wrong::parse(what) {
+/// A file's number: the plan has them in order.
+fn file_number(plan: &Plan, path: &str) -> usize {
+    let is_it = |target: &Target| matches!(target, Target::Path(file) if file.path == path);
+    plan.targets.iter().position(is_it).unwrap_or(0)
+}
+
+/// What is wrong with a block. Only the first blocks of a run are kept: of many workers that find one at a time another
+/// may be told than the one whose event came first.
+fn mismatch(outcome: &Outcome, file: usize, offset: u64, note: &str, messages: Messages<'_>) {
+    let mut kept = outcome.mismatches.iter();
+    let block = kept.find(|block| (usize::from(block.target), block.offset) == (file, offset));
+    let block = block.or(outcome.mismatches.first());
+    let (file, offset) = block.map_or((file, offset), |block| (usize::from(block.target), block.offset));
+    match block.and_then(|block| sysbench::check(&block.bytes, block.offset).err()) {
         Some(Wrong::Checksum { calculated, stored }) => {
-            voice.fatal(&format!("Checksum mismatch in block with offset: {offset}"));
-            voice.fatal(&format!("    Calculated value: {calculated:#x}    Stored value: {stored:#x}"));
+            messages.fatal(&format!("Checksum mismatch in block with offset: {offset}"));
+            messages.fatal(&format!("    Calculated value: {calculated:#x}    Stored value: {stored:#x}"));
         }
         Some(Wrong::Offset { stored }) => {
-            voice.fatal("Offset mismatch in block:");
-            voice.fatal(&format!("   Actual offset: {offset}    Stored offset: {stored}"));
+            messages.fatal("Offset mismatch in block:");
+            messages.fatal(&format!("   Actual offset: {offset}    Stored offset: {stored}"));
         }
-        None => voice.fatal(note),
+        None => messages.fatal(note),
     }
-    voice.fatal(&format!("Validation failed on file {file}, block offset {offset}, exiting..."));
+    messages.fatal(&format!("Validation failed on file {file}, block offset {offset}, exiting..."));
 }

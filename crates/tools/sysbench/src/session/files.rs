@@ -1,11 +1,12 @@
 //! sysbench's test files in the current directory: made, looked at, removed.
 
-use super::{Voice, in_words, permits, refuse};
+use super::messages::Messages;
+use super::permits;
 use crate::{self as sysbench, IoMode, Mode, Options, Present, report};
-use fathom_engine::Engine;
-use fathom_record::{Control, Event, EventKind, Execute, Run, Steer, Totals};
-use fathom_session::step::Until;
-use fathom_spec::Verb;
+use fathom_record::{Control, Event, EventKind, ExecuteError, Request, Run, Steer, Totals};
+use fathom_session::stop_at_fault::StopAtFault;
+use fathom_session::{INTERRUPTED, Interrupt, Session, errno_text};
+use fathom_spec::{Nanos, Verb};
 use std::io::Write;
 
 /// Removes the files; those that are missing are no error.
@@ -16,13 +17,11 @@ pub fn remove(options: &Options) {
 }
 
 /// Looks at the files of a run, in sysbench's order and words; a mode that creates them removes old ones.
-pub fn ready(options: &Options, mode: Mode) -> Result<(), u8> {
-    let voice = Voice::of(options);
+pub fn ready(options: &Options, mode: Mode, messages: Messages<'_>) -> Result<(), u8> {
     if options.file_size == 0 {
-        return Err(refuse(
-            voice,
-            "each file would have no bytes\nhint: raise --file-total-size, or lower --file-num",
-        ));
+        return Err(
+            messages.refuse("each file would have no bytes", "raise --file-total-size, or lower --file-num")
+        );
     }
     let creates = mode == Mode::SequentialWrite;
     if creates {
@@ -30,10 +29,11 @@ pub fn ready(options: &Options, mode: Mode) -> Result<(), u8> {
     }
     for number in 0..options.files {
         let name = options.file(number);
-        voice.debug(&format!("Opening file: {name}"));
+        messages.debug(&format!("Opening file: {name}"));
         if let Some(flags) = options.unknown_flags() {
-            voice.fatal(&format!("Unknown extra flags value: {flags}"));
-            return Err(told(voice, report::cannot_open(&name, 2, "No such file or directory")));
+            messages.fatal(&format!("Unknown extra flags value: {flags}"));
+            let missing = report::cannot_open(&name, 2, "No such file or directory");
+            return Err(unusable(missing, messages));
         }
         if creates {
             continue;
@@ -43,10 +43,11 @@ pub fn ready(options: &Options, mode: Mode) -> Result<(), u8> {
         match size {
             Err(error) => {
                 let errno = error.raw_os_error().unwrap_or(0);
-                return Err(told(voice, report::cannot_open(&name, errno, &in_words(&error))));
+                let words = errno_text::of_error(&error);
+                return Err(unusable(report::cannot_open(&name, errno, &words), messages));
             }
             Ok(has) if has < options.file_size => {
-                return Err(told(voice, report::too_small(&name, has, options.file_size)));
+                return Err(unusable(report::too_small(&name, has, options.file_size), messages));
             }
             Ok(_) => {}
         }
@@ -54,74 +55,70 @@ pub fn ready(options: &Options, mode: Mode) -> Result<(), u8> {
     Ok(())
 }
 
-fn told(voice: Voice, (what, warning): (String, &str)) -> u8 {
-    voice.fatal(&what);
-    voice.warning(warning);
+/// Tells of a run's file that cannot be used.
+fn unusable(error: report::FileError, messages: Messages<'_>) -> u8 {
+    messages.fatal(&error.what);
+    messages.warning(error.warning);
     1
 }
 
 /// The prepare command.
-pub fn prepare(options: &Options, engine: &mut Engine) -> u8 {
-    let voice = Voice::of(options);
-    voice.notice(|out| report::preparing(options, out));
+pub fn prepare(options: &Options, session: &mut Session<'_>) -> u8 {
+    let console = session.console.clone();
+    let messages = Messages::new(options, &console);
+    messages.notice(|out| report::preparing(options, out));
     if let Some(flags) = options.unknown_flags() {
-        voice.fatal(&format!("Unknown extra flags value: {flags}"));
-        voice.fatal(&report::cannot_open(&options.file(0), 2, "No such file or directory").0);
+        messages.fatal(&format!("Unknown extra flags value: {flags}"));
+        messages.fatal(&report::cannot_open(&options.file(0), 2, "No such file or directory").what);
         return 1;
     }
     let present: Vec<Present> = (0..options.files)
         .map(|number| std::fs::metadata(options.file(number)).ok().map(|about| about.len()))
         .collect();
-    let (mut plan, files) =
-        sysbench::prepare(options, &present, fathom_session::environment::seconds().into());
+    let (mut plan, files) = sysbench::prepare(options, &present, session.environment.seconds().into());
     if options.io_mode == IoMode::Mmap {
-        plan.stall = fathom_spec::Nanos::from_seconds(60);
+        plan.stall = Nanos::from_seconds(60);
     }
-    engine.permits = permits(options);
-    let interrupt = fathom_session::environment::Interrupt::watch();
-    let mut making =
-        Making { options, present: &present, files: &files, next: 0, failed: false, interrupt: &interrupt };
+    let permits = permits(options, &session.environment);
+    let interrupt = session.environment.interrupt();
+    let mut progress = FileProgress::new(options, &present, &files, &interrupt, messages);
     if files.is_empty() {
-        making.tell_up_to(options.files);
-        voice.notice(|out| report::prepared(0, 0.0, out));
+        progress.tell_up_to(options.files);
+        messages.notice(|out| report::prepared(0, 0.0, out));
         return 0;
     }
-    let run = match engine.execute(&plan, &mut making) {
+    let request = Request::new(&plan).with_permits(&permits);
+    let run = match session.execute.execute(request, &mut progress) {
         Err(error) => {
             forget_unwritten(options, &present);
-            return not_opened(voice, &error.to_string());
+            return not_made(&error, messages);
         }
-        Ok(run) => run,
+        Ok(outcome) => outcome.run,
     };
-    if let Some(status) = failed(voice, &run) {
+    if let Some(status) = failed(&run, messages) {
         forget_unwritten(options, &present);
         return status;
     }
     if interrupt.raised() {
         forget_unwritten(options, &present);
-        return fathom_session::INTERRUPTED;
+        return INTERRUPTED;
     }
-    making.tell_up_to(options.files);
+    progress.tell_up_to(options.files);
     let written = run.workers.iter().flat_map(|worker| &worker.counts);
     let bytes: u64 = written.filter(|(verb, _)| *verb == Verb::Write).map(|(_, counts)| counts.bytes).sum();
-    voice.notice(|out| report::prepared(bytes, run.length_ns as f64 / 1e9, out));
+    messages.notice(|out| report::prepared(bytes, run.length_ns as f64 / 1e9, out));
     0
 }
 
 /// A file that cannot be made: in sysbench's words where the system refused it.
-fn not_opened(voice: Voice, error: &str) -> u8 {
-    let number = error.split_once("(os error ").and_then(|(_, rest)| rest.split_once(')'));
-    match number.and_then(|(number, _)| number.parse().ok()) {
-        Some(errno) if error.starts_with("cannot open ") => {
-            let words = in_words(&std::io::Error::from_raw_os_error(errno));
-            voice.fatal(&format!("Can't open file errno = {errno} ({words})"));
-            1
-        }
-        _ => refuse(voice, error),
-    }
+fn not_made(error: &ExecuteError, messages: Messages<'_>) -> u8 {
+    let ExecuteError::NotOpened { errno, .. } = error else { return messages.refuse_plan(error) };
+    let words = errno_text::of_number(*errno);
+    messages.fatal(&format!("Can't open file errno = {errno} ({words})"));
+    1
 }
 
-fn failed(voice: Voice, run: &Run) -> Option<u8> {
+fn failed(run: &Run, messages: Messages<'_>) -> Option<u8> {
     let faults = run.events.iter().filter_map(|event| match &event.what {
         EventKind::Fault { verb, errno, .. } => Some((*verb, *errno)),
         _ => None,
@@ -130,8 +127,8 @@ fn failed(voice: Voice, run: &Run) -> Option<u8> {
     let (verb, errno) = faults.max_by_key(|(_, errno)| *errno > 0)?;
     let what = if verb == Verb::Sync { "fsync" } else { "write" };
     let errno = if errno == 0 { rustix::io::Errno::NOSPC.raw_os_error() } else { errno };
-    let words = in_words(&std::io::Error::from_raw_os_error(errno));
-    voice.fatal(&format!("Failed to {what} file! errno = {errno} ({words})"));
+    let words = errno_text::of_number(errno);
+    messages.fatal(&format!("Failed to {what} file! errno = {errno} ({words})"));
     Some(1)
 }
 
@@ -146,17 +143,29 @@ fn forget_unwritten(options: &Options, present: &[Present]) {
 }
 
 /// Tells each file when its turn comes.
-struct Making<'a> {
+struct FileProgress<'a> {
     options: &'a Options,
     present: &'a [Present],
     files: &'a [u32],
     next: u32,
     /// Files after one that could not be written are not told.
     failed: bool,
-    interrupt: &'a fathom_session::environment::Interrupt,
+    until: StopAtFault<'a>,
+    messages: Messages<'a>,
 }
 
-impl Making<'_> {
+impl<'a> FileProgress<'a> {
+    fn new(
+        options: &'a Options,
+        present: &'a [Present],
+        files: &'a [u32],
+        interrupt: &'a Interrupt,
+        messages: Messages<'a>,
+    ) -> Self {
+        let until = StopAtFault(interrupt);
+        FileProgress { options, present, files, next: 0, failed: false, until, messages }
+    }
+
     fn tell_up_to(&mut self, end: u32) {
         for number in self.next..end {
             let what = match self.present.get(number as usize).copied().flatten() {
@@ -165,13 +174,13 @@ impl Making<'_> {
                 _ => "Reusing existing",
             };
             let name = self.options.file(number);
-            Voice::of(self.options).notice(|out| writeln!(out, "{what} file {name}"));
+            self.messages.notice(|out| writeln!(out, "{what} file {name}"));
         }
         self.next = self.next.max(end);
     }
 }
 
-impl Control for Making<'_> {
+impl Control for FileProgress<'_> {
     fn event(&mut self, event: &Event) {
         self.failed |= matches!(event.what, EventKind::Fault { .. });
         if let EventKind::Started(stream) = event.what
@@ -183,6 +192,6 @@ impl Control for Making<'_> {
     }
 
     fn slot(&mut self, now_ns: u64, totals: &[Totals]) -> Steer {
-        Until(self.interrupt).slot(now_ns, totals)
+        self.until.slot(now_ns, totals)
     }
 }

@@ -1,12 +1,12 @@
 //! Watches a run for sysbench's report: lines of intervals and checkpoints while it goes on, everything counted for the
 //! end; breaks off at the first fault, at a full queue, at a forced shutdown, and when the user has had enough.
 
-use super::Voice;
 use super::ending;
+use super::messages::Messages;
 use crate::report::{self, Times};
 use crate::{Options, Tally};
 use fathom_record::{Control, Event, EventKind, Interval, Steer, StopReason, Totals};
-use fathom_session::environment::Interrupt;
+use fathom_session::Interrupt;
 
 /// Arrivals that may wait for a free worker: sysbench's queue.
 const QUEUE: f64 = 131_072.0;
@@ -21,7 +21,8 @@ const NEARLY_S: f64 = 0.05;
 pub struct Live<'a> {
     options: &'a Options,
     interrupt: &'a Interrupt,
-    voice: Voice,
+    /// Where the report goes.
+    pub messages: Messages<'a>,
     /// Everything since the start or the last checkpoint.
     pub tally: Tally,
     /// When counting began anew, seconds after the start.
@@ -43,12 +44,12 @@ pub struct Live<'a> {
 
 impl<'a> Live<'a> {
     /// Watches from now on.
-    pub fn new(options: &'a Options, interrupt: &'a Interrupt) -> Self {
+    pub fn new(options: &'a Options, interrupt: &'a Interrupt, messages: Messages<'a>) -> Self {
         let step_s = crate::step_s(options);
         Live {
             options,
             interrupt,
-            voice: Voice::of(options),
+            messages,
             tally: Tally::new(options.threads),
             counted_from_s: 0.0,
             overflown: false,
@@ -66,7 +67,7 @@ impl<'a> Live<'a> {
     /// Says once that all threads are there.
     pub fn tell_running(&mut self) {
         if !std::mem::replace(&mut self.running, true) {
-            self.voice.notice(report::running);
+            self.messages.notice(report::running);
         }
     }
 
@@ -89,7 +90,7 @@ impl<'a> Live<'a> {
                 counted_s: at_s as f64 - self.counted_from_s,
                 unfinished: None,
             };
-            self.voice.notice(|out| {
+            self.messages.notice(|out| {
                 out.extend_from_slice(format!("[ {at_s}s ] Checkpoint report:\n").as_bytes());
                 report::figures(self.options, &self.tally, times, out)
             });
@@ -104,7 +105,7 @@ impl<'a> Live<'a> {
         let percentile_ms = self.line.classes.percentile_ms(self.options.percentile);
         let requests = &self.line.requests;
         let options = self.options;
-        self.voice
+        self.messages
             .notice(|out| report::interval_line(options, at_s as f64, seconds, requests, percentile_ms, out));
         self.line.reset();
         self.line_s = at_s;
@@ -137,7 +138,12 @@ impl<'a> Live<'a> {
         let limit_ns = limit_s.saturating_mul(1_000_000_000).saturating_add(SHUTDOWN_LATE_NS);
         if since_ns >= limit_ns && !self.forced {
             let total_s = since_ns as f64 / 1e9;
-            ending::forced(self.options, &self.tally, total_s, total_s - self.counted_from_s);
+            let times = Times {
+                total_s,
+                counted_s: total_s - self.counted_from_s,
+                unfinished: Some(u64::from(self.options.threads)),
+            };
+            ending::forced(self.options, &self.tally, times, self.messages);
             self.forced = true;
         }
         self.forced

@@ -1,51 +1,70 @@
-//! The lines of `--debug`, one for each operation: made from the engine's log when the run has ended.
+//! The lines of `--debug`, one for each operation: kept while they come back, told when the run has ended.
 
-use super::Voice;
+use super::messages::Messages;
 use crate::Options;
+use fathom_record::{LogEntry, Sink};
+use fathom_spec::Verb;
 use std::collections::BTreeMap;
+use std::io;
+use std::sync::{Arc, Mutex, PoisonError};
 
-/// A log under way; its file goes with it.
-pub struct Log {
-    /// Where it is.
-    pub path: String,
+/// What a line tells of an operation.
+#[derive(Clone, Copy, Debug)]
+struct Request {
+    worker: u32,
+    verb: Verb,
+    file: u16,
+    offset: u64,
+    bytes: u32,
 }
 
-impl Log {
-    /// A log where one is wanted, in the current directory.
-    pub fn wanted(options: &Options, id: &str) -> Option<Self> {
-        options.debug.then(|| Log { path: format!(".fathom-sysbench-{id}.log") })
+/// The operations of a run, in the order in which they were handed over.
+#[derive(Clone, Debug, Default)]
+pub struct DebugLog(Arc<Mutex<Vec<Request>>>);
+
+impl Sink for DebugLog {
+    fn take(&mut self, entries: &[LogEntry]) -> io::Result<()> {
+        let request = |entry: &LogEntry| Request {
+            worker: entry.worker,
+            verb: entry.operation.verb,
+            file: entry.operation.target,
+            offset: entry.operation.offset,
+            bytes: entry.operation.length,
+        };
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend(entries.iter().map(request));
+        Ok(())
     }
 
+    fn end(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl DebugLog {
     /// Tells every operation but the syncs at the end.
-    pub fn tell(&self, options: &Options) {
-        let Ok(text) = std::fs::read_to_string(&self.path) else { return };
-        let lines: Vec<Vec<&str>> = text.lines().skip(1).map(|line| line.split(' ').collect()).collect();
-        let mut left: BTreeMap<&str, u32> = BTreeMap::new();
-        let mut told = Vec::new();
-        for line in lines.iter().rev() {
-            let [_, _, _, worker, verb, target, offset, bytes, ..] = line[..] else { continue };
-            let last = left.entry(worker).or_insert(if options.syncs_at_end() { options.files } else { 0 });
-            if verb == "sync" && *last > 0 {
-                *last -= 1;
-                continue;
-            }
-            let kind = match verb {
-                "read" => 1,
-                "sync" => 3,
+    pub fn tell(&self, options: &Options, messages: Messages<'_>) {
+        let requests = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut left: BTreeMap<u32, u32> = BTreeMap::new();
+        let at_end = |request: &Request| {
+            let last =
+                left.entry(request.worker).or_insert(if options.syncs_at_end() { options.files } else { 0 });
+            let is_last = request.verb == Verb::Sync && *last > 0;
+            *last -= u32::from(is_last);
+            is_last
+        };
+        let skipped: Vec<bool> = requests.iter().rev().map(at_end).collect();
+        for (request, _) in requests.iter().zip(skipped.iter().rev()).filter(|(_, skipped)| !**skipped) {
+            let kind = match request.verb {
+                Verb::Read => 1,
+                Verb::Sync => 3,
                 _ => 2,
             };
             // sysbench prints the lower 32 bits.
-            let offset = offset.parse::<u64>().unwrap_or(0) as i32;
-            told.push(format!(
-                "Executing request, operation: {kind}, file_id: {target}, pos: {offset}, size: {bytes}"
+            let offset = request.offset as i32;
+            let Request { file, bytes, .. } = request;
+            messages.debug(&format!(
+                "Executing request, operation: {kind}, file_id: {file}, pos: {offset}, size: {bytes}"
             ));
         }
-        told.iter().rev().for_each(|line| Voice::of(options).debug(line));
-    }
-}
-
-impl Drop for Log {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.path);
     }
 }

@@ -36,7 +36,7 @@ impl Geometry {
 
     /// The part of the region on each of its targets.
     pub(crate) fn parts(&self) -> Vec<Geometry> {
-        let parts = crate::open::members(&self.space).into_iter().zip(self.stretches());
+        let parts = self.space.members().iter().copied().zip(self.stretches());
         let part = |(target, (start, length))| Geometry {
             space: Space::Whole(target),
             sizes: self.sizes.clone(),
@@ -58,7 +58,7 @@ impl Geometry {
             at += if each { 0 } else { size };
             stretch
         };
-        crate::open::members(&self.space).into_iter().map(one).collect()
+        self.space.members().iter().copied().map(one).collect()
     }
 
     /// The region as blocks of one size, of which none crosses a target's end or a stripe's.
@@ -114,7 +114,7 @@ impl Geometry {
 
     /// The stretches on several targets, from where the device allows.
     fn pieces(&self, one: impl Fn(u16, u64, u64) -> Piece) -> Vec<Piece> {
-        let over = crate::open::members(&self.space).into_iter().zip(self.stretches());
+        let over = self.space.members().iter().copied().zip(self.stretches());
         let piece = |(target, (from, length)): (fathom_spec::TargetId, (u64, u64))| {
             let start = from.next_multiple_of(self.align);
             one(target.0 as u16, start, length.saturating_sub(start - from))

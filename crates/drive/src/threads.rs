@@ -1,0 +1,110 @@
+//! The driver of real runs: each worker has a thread of its own, and the clock is the machine's.
+
+use crate::driver::{Driver, Launch, Message, Prepare, Seat, StreamLaunch};
+use crate::together::{Gate, gates};
+use crate::{Clock, sys};
+use fathom_record::ExecuteError;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::{Builder, Scope};
+use std::time::Duration;
+
+/// Bytes of a worker's stack: its buffers are elsewhere.
+const STACK_BYTES: usize = 256 << 10;
+
+/// Threads of one run.
+pub(crate) struct Threads<'scope, 'env> {
+    scope: &'scope Scope<'scope, 'env>,
+    clock: Clock,
+    notes: Sender<Message>,
+    inbox: Receiver<Message>,
+}
+
+impl<'scope, 'env> Threads<'scope, 'env> {
+    /// No thread yet.
+    pub(crate) fn new(scope: &'scope Scope<'scope, 'env>, clock: Clock) -> Self {
+        let (notes, inbox) = channel();
+        Threads { scope, clock, notes, inbox }
+    }
+
+    /// Starts one worker, which waits at the gate for the others.
+    fn spawn(&self, launch: Launch<Prepare<'env>>, gate: Arc<Gate>) -> std::io::Result<()> {
+        let Launch { job, name, steering, published, record } = launch;
+        let seat = Seat { clock: self.clock, steering, published, notes: self.notes.clone() };
+        let thread = Builder::new().name(format!("{name}.{}", job.worker)).stack_size(STACK_BYTES);
+        let work = move || {
+            let (stream, worker) = (job.stream, job.worker);
+            pin(&job.cpus);
+            let prepared = (job.prepare)(&seat);
+            if gate.wait() {
+                let begin = record.begin(|| seat.clock.now());
+                let message = match prepared {
+                    Err(error) => Message::Failed(error),
+                    Ok(perform) => {
+                        let before = sys::thread_usage();
+                        let outcome = Box::new(perform(&seat, begin));
+                        let used = sys::thread_usage().since(before);
+                        Message::Ended { stream, worker, outcome, used }
+                    }
+                };
+                let _ = seat.notes.send(message);
+            }
+            let _ = seat.notes.send(Message::Gone(stream));
+        };
+        thread.spawn_scoped(self.scope, work).map(drop)
+    }
+}
+
+impl<'env> Driver for Threads<'_, 'env> {
+    type Prepare = Prepare<'env>;
+
+    fn now(&self) -> u64 {
+        self.clock.now()
+    }
+
+    /// A worker tells its counts of an edge when it first looks after it. Whoever asks at the edge itself finds some workers
+    /// that have not looked yet and will have seen more of this slot.
+    fn lag_ns(&self, slot_ns: u64) -> u64 {
+        slot_ns / 4
+    }
+
+    fn start(&mut self, streams: Vec<StreamLaunch<Prepare<'env>>>) {
+        let gates = gates(&streams);
+        let mut failed = false;
+        for (stream, gate) in streams.into_iter().zip(gates) {
+            for launch in stream.workers {
+                let (id, number, name) = (launch.job.stream, launch.job.worker, launch.name.clone());
+                let error = match failed {
+                    false => self.spawn(launch, gate.clone()).err(),
+                    true => None,
+                };
+                if let Some(error) = error {
+                    failed = true;
+                    let errno = error.raw_os_error().unwrap_or(0);
+                    let error = ExecuteError::Thread { number, stream: name, errno };
+                    let _ = self.notes.send(Message::Failed(error));
+                }
+                if failed {
+                    gate.call_off();
+                    let _ = self.notes.send(Message::Gone(id));
+                }
+            }
+        }
+    }
+
+    fn wait(&mut self, until_ns: u64, messages: &mut Vec<Message>) {
+        let wait = Duration::from_nanos(until_ns.saturating_sub(self.clock.now()).max(1));
+        messages.extend(self.inbox.recv_timeout(wait));
+        messages.extend(self.inbox.try_iter());
+    }
+}
+
+/// Puts the calling thread on CPUs; where that is refused it stays where it is.
+pub fn pin(cpus: &[usize]) {
+    if cpus.is_empty() {
+        return;
+    }
+    let mut set = rustix::thread::CpuSet::new();
+    cpus.iter().filter(|cpu| **cpu < rustix::thread::CpuSet::MAX_CPU).for_each(|cpu| set.set(*cpu));
+    let _ = rustix::thread::sched_setaffinity(None, &set);
+}

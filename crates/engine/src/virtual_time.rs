@@ -1,0 +1,86 @@
+//! Plans on simulated devices: the same sources, timetables, records and conductor as on real ones, in virtual time.
+
+use crate::execute::Task;
+use crate::files::OpenTarget;
+use crate::{manners, open};
+use fathom_drive::sim::{Device, SimQueue, World};
+use fathom_drive::{SimulatedJob, simulate};
+use fathom_record::{Control, ExecuteError, Run};
+use fathom_spec::*;
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// Runs a plan whose targets are all simulated.
+pub(crate) fn execute(plan: &Plan, control: &mut dyn Control) -> Result<Run, ExecuteError> {
+    let devices = devices(plan)?;
+    let targets = devices.iter().map(|device| OpenTarget::nothing(device.size_bytes)).collect();
+    let world = World::new(devices);
+    let jobs = jobs(plan, &targets, &world)?;
+    simulate(plan, jobs, world, &mut (), control)
+}
+
+/// Is any target of a plan simulated?
+pub(crate) fn is_asked_for(plan: &Plan) -> bool {
+    plan.targets.iter().any(|target| matches!(target, Target::Sim(_)))
+}
+
+fn devices(plan: &Plan) -> Result<Vec<Device>, ExecuteError> {
+    let device = |target: &Target| match target {
+        Target::Sim(text) => text.parse::<Device>().map_err(|what| ExecuteError::Target {
+            what: format!("sim:{text}: {what}"),
+            hint: "for example sim:ways=32,service=100us".to_owned(),
+        }),
+        _ => Err(ExecuteError::Plan {
+            what: "simulated and real targets cannot be mixed: they have different clocks".to_owned(),
+            hint: "use targets of one kind".to_owned(),
+        }),
+    };
+    plan.targets.iter().map(device).collect()
+}
+
+fn jobs<'a>(
+    plan: &Plan,
+    targets: &Arc<[OpenTarget]>,
+    world: &Rc<RefCell<World>>,
+) -> Result<Vec<SimulatedJob<'a>>, ExecuteError> {
+    let names: Arc<Vec<String>> =
+        Arc::new((0..plan.targets.len() as u32).filter_map(|i| open::name_of(plan, TargetId(i))).collect());
+    let flows = manners::flows(plan)?;
+    let mut jobs = Vec::new();
+    for (id, stream) in plan.streams.iter().enumerate() {
+        check(stream)?;
+        let mut task = Task::new(plan, id, targets, &names, &[])?;
+        if let Work::Blocks(blocks) = &mut task.stream.work {
+            blocks.queue = QueueKind::Sim;
+        }
+        for worker in 0..stream.workers {
+            let manners = manners::of(plan, id, worker, &task.blocks, &task.verbs, &flows, None);
+            let queue = SimQueue::new(world);
+            let maker = task.maker(worker, task.source(worker, Arc::default())?, manners);
+            jobs.push(SimulatedJob {
+                stream: StreamId(id as u32),
+                worker,
+                cpus: Vec::new(),
+                verbs: task.verbs.clone(),
+                targets: names.clone(),
+                prepare: Box::new(move |steering, published, begin| {
+                    maker.in_virtual_time(queue, steering, published, begin)
+                }),
+            });
+        }
+    }
+    Ok(jobs)
+}
+
+/// A simulated device has no bytes, and a log's writer would run on the machine's clock.
+fn check(stream: &Stream) -> Result<(), ExecuteError> {
+    let verifies = matches!(&stream.work, Work::Blocks(blocks) if blocks.verify.is_some());
+    match verifies || stream.keep.log.is_some() {
+        true => Err(ExecuteError::Plan {
+            what: "a simulated device has no bytes to verify, and its operations no log".to_owned(),
+            hint: "use a file or a device".to_owned(),
+        }),
+        false => Ok(()),
+    }
+}
