@@ -360,10 +360,15 @@ fn is_simulated(plan: &Plan) -> bool {
     targets.all(|(id, target)| matches!(target, Target::Null(_) | Target::Sim(_)) || is_recording(plan, id))
 }
 
+/// A plan that drops what it touches from the page cache is answered by the storage all the same.
 fn goes_through_the_cache(plan: &Plan) -> bool {
+    let drops = |stream: &Stream| match &stream.work {
+        Work::Blocks(blocks) => blocks.queue_options.drop_cached,
+        _ => false,
+    };
     let mut targets = plan.targets.iter().enumerate();
-    targets
-        .any(|(id, target)| matches!(target, Target::Path(path) if !path.direct) && !is_recording(plan, id))
+    !plan.streams.iter().all(drops)
+        && targets.any(|(id, t)| matches!(t, Target::Path(path) if !path.direct) && !is_recording(plan, id))
 }
 
 #[cfg(test)]
