@@ -161,7 +161,7 @@ mod tests {
             ended: StopReason::Finished,
             outstanding_most: 1,
         });
-        let figures = described(&run);
+        let figures = load_figures(&run);
         let told = |name| figures.get(&name).map(|figure: &Figure| (figure.value, figure.half_width));
         assert_eq!(told(FigureName::Iops), Some((2000.0, None)));
         assert_eq!(told(FigureName::Mbps), Some((2000.0, None)));

@@ -78,10 +78,6 @@ const TUPLE_PARAMETERS: &[(&str, usize)] = &[
     ("cli", 1),
     ("drive", 3),
     ("engine", 21),
-<<<<<<< HEAD
-    ("tools/bonnie", 2),
-=======
->>>>>>> seam
     ("tools/fio", 7),
     ("tools/ioping", 2),
     ("tools/orion", 2),
