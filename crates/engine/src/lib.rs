@@ -12,6 +12,9 @@
 //! | `copy` | bytes from one place to another |
 //! | `geometry` | where a block of an address space lies |
 //! | `execute` | runs a plan on files and devices |
+//! | `plan_check` | what a plan may ask of block work |
+//! | `block_task`, `worker_maker` | what workers of block work are made of |
+//! | `cpus` | which CPUs there are, and which are a worker's |
 //! | `virtual_time` | runs a plan on simulated devices |
 //! | `source` | which operation comes next |
 //! | `marks` | what a source says of an operation's bytes |
@@ -24,11 +27,13 @@
 //! | [`logs`] | a line for each operation |
 
 mod alike;
+mod block_task;
 mod cache_drop;
 mod caught;
 mod checkers;
 mod content;
 mod copy;
+mod cpus;
 mod execute;
 mod files;
 mod geometry;
@@ -40,6 +45,7 @@ mod manners;
 mod marks;
 mod null;
 mod open;
+mod plan_check;
 mod priorities;
 mod progress;
 mod queues;
@@ -51,8 +57,10 @@ mod tasks;
 mod turning;
 mod verifying;
 mod virtual_time;
+mod worker_maker;
 
-pub use execute::{Engine, allowed_cpus};
+pub use cpus::allowed_cpus;
+pub use execute::Engine;
 pub use lent::Lent;
 pub use queues::buffer_bytes;
 pub use sys::semaphores::Semaphores;

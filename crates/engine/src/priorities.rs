@@ -1,8 +1,7 @@
 //! Operations at a priority of their own: which ones is drawn, by verb and size.
 
 use fathom_drive::{Operation, Priorities as Told};
-use fathom_record::ExecuteError;
-use fathom_spec::{Blocks, Priority, QueueKind, Verb};
+use fathom_spec::{Priority, Verb};
 use rand_xoshiro::Xoshiro256Plus;
 use rand_xoshiro::rand_core::{RngCore, SeedableRng};
 use std::sync::atomic::Ordering::Relaxed;
@@ -46,29 +45,6 @@ impl Priorities {
         }
         0
     }
-}
-
-/// Checks that a stream's queue can tell the kernel what the plan says of single operations.
-pub(crate) fn check(blocks: &Blocks) -> Result<(), ExecuteError> {
-    let told = matches!(blocks.queue, QueueKind::IoUring | QueueKind::Libaio);
-    let refuse =
-        |what: &str, hint: &str| Err(ExecuteError::Plan { what: what.to_owned(), hint: hint.to_owned() });
-    if !blocks.priorities.is_empty() && !told {
-        return refuse(
-            "operations have priorities of their own in io_uring and libaio only",
-            "use one of these",
-        );
-    }
-    if blocks.priorities.iter().any(|rule| rule.percent > 100 || rule.class > 7 || rule.level > 7) {
-        return refuse(
-            "a priority has a share of 0 to 100 percent, a class and a level of 0 to 7",
-            "say such",
-        );
-    }
-    if blocks.queue_options.hand_over_every > 0 && blocks.queue != QueueKind::IoUring {
-        return refuse("only io_uring hands operations over to threads of the kernel", "use it");
-    }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -4,7 +4,6 @@
 use crate::cache_drop::CacheDrop;
 use crate::checkers::Beside;
 use crate::content::{Checks, Filling};
-use crate::execute::WorkerMaker;
 use crate::files::OpenTarget;
 use crate::history::{History, Remembering};
 use crate::null::NullQueue;
@@ -19,6 +18,7 @@ use crate::sys::psync::{Flags, PsyncCalls, PsyncQueue};
 use crate::sys::stdio::StdioQueue;
 use crate::turning::Turning;
 use crate::verifying::spare;
+use crate::worker_maker::WorkerMaker;
 use fathom_drive::{Perform, Priorities as Told, Seat};
 use fathom_record::ExecuteError;
 use fathom_spec::{Bytes, Content, Priority, QueueKind, QueueOptions, SyncKind};
@@ -124,7 +124,7 @@ fn attempt(
     let checkers = (0..wanted.checkers.0).filter_map(|_| content(ArenaView::of(&arena))).collect();
     let inner = Beside::before(content(view), checkers, &wanted.checkers.1)?;
     let turns = arena.turns();
-    let inner = CacheDrop::before(inner, wanted.options.drop_cached, &targets);
+    let inner = CacheDrop::before(inner, wanted.options.drop_cached, targets);
     let filling = || Turning::before(Remembering::before(inner, &wanted.history, seat.clock, second), turns);
     let priorities = Priorities::of(&wanted.priorities, wanted.seed, wanted.told.clone());
     let syncs = (wanted.commit, wanted.sync);

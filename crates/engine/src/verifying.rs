@@ -1,37 +1,11 @@
 //! What a plan may ask of verification, and what follows from it for the bytes that are written.
 
-use fathom_content::{Filler, fio};
+use fathom_content::fio;
 use fathom_record::ExecuteError;
 use fathom_spec::{Blocks, Bytes, Content, Sizes, Stream, Work};
 
 fn refuse(what: String, hint: &str) -> ExecuteError {
     ExecuteError::Plan { what, hint: hint.to_owned() }
-}
-
-/// Checks that a stream's bytes can be made, and judged where that is asked for.
-pub(crate) fn check(blocks: &Blocks) -> Result<(), ExecuteError> {
-    let Some(filler) = Filler::new(&blocks.content, 0) else {
-        return Err(refuse(
-            format!("the engine cannot make such a content: {:?}", blocks.content),
-            "use another content",
-        ));
-    };
-    if blocks.verify.is_none() || blocks.content == Content::SysbenchSum {
-        return Ok(());
-    }
-    if !filler.checks() {
-        return Err(refuse(
-            "random bytes without headers cannot be verified: nothing says what they were".to_owned(),
-            "write a pattern, or fio's headers",
-        ));
-    }
-    if blocks.shared.is_some() {
-        return Err(refuse(
-            "workers that share a source cannot verify what they wrote".to_owned(),
-            "give each worker a source of its own",
-        ));
-    }
-    Ok(())
 }
 
 /// The bytes of a stream. Where operations of several sizes may overlap, headers stand at the distance of the smallest
@@ -89,7 +63,7 @@ pub(crate) fn checkers(blocks: &Blocks) -> Result<(u32, Vec<u32>), ExecuteError>
         return Ok((0, Vec::new()));
     }
     let cpus = &blocks.checker_cpus;
-    let here = crate::execute::allowed_cpus();
+    let here = crate::cpus::allowed_cpus();
     if !cpus.is_empty() && !cpus.iter().any(|cpu| here.contains(&(*cpu as usize))) {
         return Err(refuse(
             format!("threads that check cannot run on the CPUs {cpus:?}"),

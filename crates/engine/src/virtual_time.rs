@@ -1,6 +1,6 @@
 //! Plans on simulated devices: the same sources, timetables, records and conductor as on real ones, in virtual time.
 
-use crate::execute::Task;
+use crate::block_task::Task;
 use crate::files::OpenTarget;
 use crate::{manners, open};
 use fathom_drive::sim::{Device, SimQueue, World};

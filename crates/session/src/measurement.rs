@@ -320,14 +320,27 @@ fn evidence(runs: &[Run], found: &Evidence) -> Evidence {
     let mut measured = runs.iter().filter(|run| is_measured(run)).peekable();
     // Where nothing was measured, nothing was simulated either.
     let simulated = measured.peek().is_some() && measured.all(|run| is_simulated(&run.plan));
-    Evidence {
+    let mut evidence = Evidence {
         simulated,
         memory: found.memory,
         memory_backed: found.memory_backed,
         unwritten_share: found.unwritten_share,
         unchecked: if simulated { Vec::new() } else { found.unchecked.clone() },
         ..Evidence::of_runs(runs, Precision::Normal)
+    };
+    if !simulated && are_side_by_side(runs) {
+        evidence.foreign_share = None;
+        (evidence.device_bytes_read, evidence.device_bytes_written) = (None, None);
     }
+    evidence
+}
+
+/// Did any of these runs begin before another one had ended? A disk's counters do not tell their I/O apart: that of one would
+/// be taken for somebody else's by the other.
+fn are_side_by_side(runs: &[Run]) -> bool {
+    let mut spans: Vec<_> = runs.iter().map(|run| (run.began_ns, run.began_ns + run.length_ns)).collect();
+    spans.sort_unstable();
+    spans.windows(2).any(|pair| pair[1].0 < pair[0].1)
 }
 
 /// Does a plan's stream replay what this target holds?
@@ -357,6 +370,16 @@ fn goes_through_the_cache(plan: &Plan) -> bool {
 mod tests {
     use super::*;
     use fathom_spec::{Blocks, Bytes, Entry, Files, Names, SpaceId, StatCall, Verb};
+
+    #[test]
+    fn runs_that_overlap_in_time_are_side_by_side() {
+        let of = |spans: &[(u64, u64)]| {
+            let run = |&(began_ns, length_ns)| Run { began_ns, length_ns, ..Run::empty(&Plan::new(1)) };
+            are_side_by_side(&spans.iter().map(run).collect::<Vec<_>>())
+        };
+        assert!(!of(&[]) && !of(&[(5, 10), (15, 3)]) && !of(&[(15, 3), (5, 10)]));
+        assert!(of(&[(5, 10), (14, 3)]) && of(&[(20, 9), (0, 21)]));
+    }
 
     #[test]
     fn files_are_real_though_a_plan_names_no_target() {

@@ -329,7 +329,7 @@ fn each_verb_of_a_mix_keeps_to_its_own_timetable() {
         let mut blocks = blocks(Pattern::Uniform { once: false }, Sizes::One(Bytes(4096)));
         blocks.mix = Mix::Random { read_percent: 50 };
         let mut source = made(&blocks, &whole(1 << 20), &Stop::default());
-        let mut pace = crate::execute::pace(&Arrival::Open(tables), &verbs(&blocks), 0, 7);
+        let mut pace = crate::worker_maker::pace(&Arrival::Open(tables), &verbs(&blocks), 0, 7);
         let (mut out, mut now) = (Vec::new(), 0);
         while now < 1_000_000_000 {
             let before = out.len();

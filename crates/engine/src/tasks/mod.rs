@@ -5,7 +5,8 @@ mod compute;
 mod files;
 mod names;
 
-use crate::{execute, standing};
+use crate::standing;
+use crate::worker_maker::pace;
 use fathom_drive::{
     Begin, Job, Perform, Recorder, Seat, Serial, SerialParts, WorkerOutcome, run_serial, worker_seed,
 };
@@ -104,7 +105,7 @@ impl Task {
         let time = self.stream.stop.time;
         run_serial(SerialParts {
             work,
-            pace: execute::pace(&self.stream.arrival, &verbs, begin.at_ns, self.seed),
+            pace: pace(&self.stream.arrival, &verbs, begin.at_ns, self.seed),
             recorder: Recorder::new(begin.interval, begin.frame, Some(begin.outbox), seat.published.clone()),
             clock: seat.clock,
             until_ns: time.map_or(u64::MAX, |time| begin.at_ns.saturating_add(time.0)),

@@ -109,13 +109,14 @@ fn apart(options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// What may be written: plain files that were named as outputs, and what the user consented to.
+/// What may be written: plain files that were named as outputs, and what the user consented to. A file that is not there yet is
+/// made by whichever thread comes first, and holds something when the next one looks.
 fn permits(crew: &[Options], roots: &Roots, consents: Vec<String>) -> Result<Permits> {
     let mut permits = Permits { consents, ..Permits::new(Policy::WhenHolding) };
     for name in crew.iter().filter(|own| own.changes()).filter_map(|own| own.output.as_ref()) {
         guard::allow_named_file(roots, Path::new(name), &permits).map_err(|error| refusal(&error))?;
-        // One that is not there yet is made by the first of the threads: the others find it written.
-        if Path::new(name).is_file() || !Path::new(name).exists() {
+        let path = Path::new(name);
+        if (path.is_file() || !path.exists()) && !permits.consents.contains(name) {
             permits.add_consent(name);
         }
     }
@@ -170,4 +171,20 @@ fn finish(options: &Options, mut record: JobRecord<'_>, good: bool, interrupted:
     }
     let figures = figures(&record.measurement.record.runs, &record.runs);
     record.measurement.finish(End { figures, ..End::of(interrupted, !good) });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slices_of_a_file_that_is_not_there_yet_may_all_write_to_it() {
+        let directory = tempfile::tempdir().unwrap();
+        let name = directory.path().join("f").to_string_lossy().into_owned();
+        let words = [format!("of={name}"), "limit=1m".to_owned(), "slices=4".to_owned()];
+        let crew = crate::parse(&words, 4096).unwrap().crew_of(1 << 20);
+        assert_eq!(crew.len(), 4);
+        let permits = permits(&crew, &Roots::default(), vec!["x".to_owned()]).unwrap();
+        assert_eq!(permits.consents, ["x".to_owned(), name]);
+    }
 }

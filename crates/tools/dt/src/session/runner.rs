@@ -17,8 +17,6 @@ pub trait RunPlans {
         attachments: Attachments,
         control: &mut dyn Control,
     ) -> Result<Outcome, ExecuteError>;
-    /// The test may write to this from now on.
-    fn add_consent(&mut self, name: &str);
     /// Takes a run into the record.
     fn keep(&mut self, half: Half, thread: u32, run: Run);
 }
@@ -59,10 +57,6 @@ impl RunPlans for JobRecord<'_> {
         self.measurement.execute(plan, attachments, control)
     }
 
-    fn add_consent(&mut self, name: &str) {
-        self.measurement.permits.add_consent(name);
-    }
-
     fn keep(&mut self, half: Half, thread: u32, run: Run) {
         self.runs.push(RunOf { half, thread, index: self.measurement.record.runs.len() });
         self.measurement.keep(run);
@@ -95,10 +89,6 @@ impl RunPlans for ThreadRunner {
         let mut outcome = self.execute.execute(request, control)?;
         outcome.run.began_ns = began_ns;
         Ok(outcome)
-    }
-
-    fn add_consent(&mut self, name: &str) {
-        self.permits.add_consent(name);
     }
 
     fn keep(&mut self, half: Half, thread: u32, run: Run) {

@@ -45,12 +45,12 @@ fn path(plan: &Plan) -> PathTarget {
 #[test]
 fn a_directory_has_a_random_working_file_of_1_mib() {
     let preparation = prepared(".", DIRECTORY).expect("a plan");
+    assert!(blocks_of(&preparation).queue_options.drop_cached);
     let layout = preparation.layout.expect("a working file");
     assert_eq!(layout.size, Bytes(MIB));
     assert_eq!(path(&layout.plan).create, Some(Bytes(MIB)));
     assert_eq!(layout.plan.streams[0].stop.bytes, Some(Bytes(MIB)));
     assert_eq!(layout.plan.streams[0].after_last, [SyncKind::Fsync]);
-    assert!(blocks_of(&preparation).queue_options.drop_cached);
     assert_eq!(path(&preparation.plan).access, Access::Write);
 }
 
