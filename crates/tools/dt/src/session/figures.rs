@@ -145,7 +145,7 @@ mod tests {
     #[test]
     fn one_kind_of_half_has_the_figures_of_a_load_and_the_last_pass_counts() {
         let read = |records| (Half::Read, 1, run("if=f bs=1m", Half::Read, records));
-        assert_eq!(values(&[read(10), read(20)]), [(FigureName::Iops, 20.0)]);
+        assert_eq!(values(&[read(10), read(20)]), [(FigureName::Iops, 20.0), (FigureName::Mbps, 20.0)]);
     }
 
     #[test]
@@ -153,12 +153,22 @@ mod tests {
         let words = "of=f bs=1m limit=64m iotype=random";
         let write = (Half::Write, 1, run(words, Half::Write, 10));
         let read = (Half::Read, 1, run(words, Half::Read, 30));
-        assert_eq!(values(&[write, read]), [(FigureName::RandomWriteIops, 10.0), (FigureName::Iops, 30.0)]);
+        assert_eq!(
+            values(&[write, read]),
+            [
+                (FigureName::RandomReadMbps, 30.0),
+                (FigureName::RandomWriteIops, 10.0),
+                (FigureName::Iops, 30.0)
+            ]
+        );
     }
 
     #[test]
     fn throughputs_of_threads_add_up() {
         let read = |thread, records| (Half::Read, thread, run("if=f bs=1m threads=2", Half::Read, records));
-        assert_eq!(values(&[read(1, 10), read(2, 12), read(1, 20)]), [(FigureName::Iops, 32.0)]);
+        assert_eq!(
+            values(&[read(1, 10), read(2, 12), read(1, 20)]),
+            [(FigureName::Iops, 32.0), (FigureName::Mbps, 32.0)]
+        );
     }
 }
