@@ -19,7 +19,6 @@ const NOT_CUT_YET: &[(&str, &str)] = &[
     ("tools/slob/src/values.rs", "tools/slob/src/settings.rs"),
     ("tools/slob/src/session/setup.rs", "tools/slob/src/session/run.rs"),
     ("tools/slob/src/verdict.rs", "tools/slob/src/awr.rs"),
-    ("tools/sysbench/src/session/live.rs", "tools/sysbench/src/session/ending.rs"),
 ];
 
 fn not_cut_yet() -> BTreeSet<Arrow> {
