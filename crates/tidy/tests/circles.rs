@@ -13,16 +13,6 @@ const NOT_CUT_YET: &[(&str, &str)] = &[
     ("tools/dt/src/options.rs", "tools/dt/src/workload.rs"),
     ("tools/dt/src/session/damage.rs", "tools/dt/src/session/test.rs"),
     ("tools/dt/src/watch.rs", "tools/dt/src/report.rs"),
-    ("tools/iozone/src/options.rs", "tools/iozone/src/throughput.rs"),
-    ("tools/iozone/src/plan.rs", "tools/iozone/src/throughput.rs"),
-    ("tools/slob/src/run_context.rs", "tools/slob/src/log.rs"),
-    ("tools/slob/src/values.rs", "tools/slob/src/settings.rs"),
-    ("tools/ioping/src/getopt.rs", "tools/ioping/src/args.rs"),
-    ("tools/ioping/src/number.rs", "tools/ioping/src/args.rs"),
-    ("tools/ioping/src/stamp.rs", "tools/ioping/src/args.rs"),
-    ("tools/slob/src/session/setup.rs", "tools/slob/src/session/run.rs"),
-    ("tools/slob/src/verdict.rs", "tools/slob/src/awr.rs"),
-    ("tools/sysbench/src/session/live.rs", "tools/sysbench/src/session/ending.rs"),
 ];
 
 fn not_cut_yet() -> BTreeSet<Arrow> {

@@ -13,6 +13,7 @@
 //! | `stamp` | the time of day before a line (`-I`) |
 //! | [`tally`] | which requests count, and their statistics |
 //! | `units` | times, sizes and counts as they are printed |
+//! | [`usage_error`] | what is wrong with the words |
 
 pub mod args;
 pub mod failure;
@@ -25,14 +26,16 @@ mod stamp;
 pub mod tally;
 mod units;
 mod usage;
+pub mod usage_error;
 
-pub use args::{Invocation, Operations, Options, UsageError, parse};
+pub use args::{Invocation, Operations, Options, parse};
 pub use failure::Failure;
 pub use plan::{Preparation, TargetFacts, TargetKind, prepare};
 pub use report::{Report, Request, TargetLabel};
 pub use stamp::StampFormat;
 pub use tally::{Fate, Statistics, Tally};
 pub use usage::{USAGE, VERSION};
+pub use usage_error::UsageError;
 
 /// How ioping calls itself at the beginning of each line of stderr.
 pub const NAME: &str = "ioping";

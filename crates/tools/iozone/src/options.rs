@@ -381,7 +381,7 @@ fn throughput_mode(options: &Options) -> Result<(), String> {
     if let Some((_, what, hint)) = lacking.iter().find(|(given, ..)| *given) {
         return Err(lacks(what, hint));
     }
-    match options.tests.iter().find(|test| !super::throughput::has(**test)) {
+    match options.tests.iter().find(|test| !super::phase_names::has(**test)) {
         Some(test) => Err(lacks(&format!("test {test} with -t"), "it has 0 to 3 and 5 to 10")),
         None => Ok(()),
     }

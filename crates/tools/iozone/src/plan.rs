@@ -1,41 +1,11 @@
 //! Each of iozone's tests as a plan of its own: one pass over each file, one stream a file, whose time is the figure's.
 
 use super::Options;
-use super::throughput::reads_in_mix;
+use super::test::Test::{self, *};
 use fathom_spec::*;
-
-/// A column of the table, in the order in which it is measured; the last stands only in throughput mode.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[allow(missing_docs, reason = "the names of iozone's columns")]
-pub enum Test {
-    Write,
-    Rewrite,
-    Read,
-    Reread,
-    RandomRead,
-    RandomWrite,
-    BackwardRead,
-    RecordRewrite,
-    StrideRead,
-    Fwrite,
-    Refwrite,
-    Fread,
-    Refread,
-    Pwrite,
-    Repwrite,
-    Pread,
-    Repread,
-    Pwritev,
-    Repwritev,
-    Preadv,
-    Repreadv,
-    Mixed,
-}
 
 /// Records from one to the next of the stride read.
 const STRIDE: u64 = 17;
-
-use Test::*;
 
 /// The columns of each of the table's tests.
 const ALL: [(u32, &[Test]); 12] = [
@@ -52,52 +22,6 @@ const ALL: [(u32, &[Test]); 12] = [
     (11, &[Pwritev, Repwritev]),
     (12, &[Preadv, Repreadv]),
 ];
-
-impl Test {
-    /// Does it write? Of the mix some do: those that do not are read only.
-    pub fn writes(self) -> bool {
-        let whole = matches!(self, Write | Rewrite | RandomWrite | RecordRewrite | Mixed);
-        whole || matches!(self, Fwrite | Refwrite | Pwrite | Repwrite | Pwritev | Repwritev)
-    }
-
-    /// Does it begin with a new file?
-    pub fn begins_anew(self) -> bool {
-        matches!(self, Write | Fwrite | Pwrite | Pwritev)
-    }
-
-    /// Does it go through C's buffered streams, which know neither O_DIRECT nor O_SYNC?
-    pub fn is_of_streams(self) -> bool {
-        matches!(self, Fwrite | Refwrite | Fread | Refread)
-    }
-
-    /// A name for the record, and the title of its Excel block.
-    pub fn title(self) -> &'static str {
-        match self {
-            Write => "Writer report",
-            Rewrite => "Re-writer report",
-            Read => "Reader report",
-            Reread => "Re-Reader report",
-            RandomRead => "Random read report",
-            RandomWrite => "Random write report",
-            BackwardRead => "Backward read report",
-            RecordRewrite => "Record rewrite report",
-            StrideRead => "Stride read report",
-            Fwrite => "Fwrite report",
-            Refwrite => "Re-Fwrite report",
-            Fread => "Fread report",
-            Refread => "Re-Fread report",
-            Pwrite => "Pwrite report",
-            Repwrite => "Re-Pwrite report",
-            Pread => "Pread report",
-            Repread => "Re-Pread report",
-            Pwritev => "Pwritev report",
-            Repwritev => "Re-Pwritev report",
-            Preadv => "Preadv report",
-            Repreadv => "Re-Preadv report",
-            Mixed => "Mixed workload report",
-        }
-    }
-}
 
 /// The columns that are measured.
 pub fn tests(options: &Options) -> Vec<Test> {
@@ -133,6 +57,15 @@ pub fn throughput(options: &Options, test: Test, seed: u64) -> Plan {
         plan.add_stream(stream);
     }
     plan
+}
+
+/// Does this worker of a mix read? Each does one of both: of `-+p` percent of them the first ones read, without it every
+/// other one.
+fn reads_in_mix(options: &Options, worker: usize, workers: usize) -> bool {
+    match options.mix_read_percent {
+        Some(percent) => worker < (workers * usize::from(percent) + 50) / 100,
+        None => worker.is_multiple_of(2),
+    }
 }
 
 /// Writes what files lack that others have stopped: name and bytes that are there already. Nobody measures it.
@@ -264,5 +197,17 @@ mod tests {
         let Work::Blocks(blocks) = &rest.streams[0].work else { panic!() };
         assert_eq!(blocks.region.0, Extent::Bytes(Bytes(8192)));
         assert_eq!(rest.streams[0].stop.operations, Some(126));
+    }
+
+    #[test]
+    fn of_a_mix_every_other_one_reads_unless_a_percentage_says_who() {
+        let options = Options { workers: Some(4), ..Options::default() };
+        let reads = |options: &Options| [0, 1, 2, 3].map(|worker| reads_in_mix(options, worker, 4));
+        assert_eq!(reads(&options), [true, false, true, false]);
+        assert_eq!(
+            reads(&Options { mix_read_percent: Some(75), ..options.clone() }),
+            [true, true, true, false]
+        );
+        assert_eq!(reads(&Options { mix_read_percent: Some(0), ..options }), [false; 4]);
     }
 }

@@ -1,35 +1,10 @@
-//! Throughput mode (`-t`): its phases, what each worker does of a mix, and its report.
+//! Throughput mode (`-t`): which of its phases are measured, and its report.
 
+use super::phase_names::{PHASES, PhaseNames};
 use super::{Options, Test, Unit};
 use std::io::{self, Write};
 
 const KIB: f64 = 1024.0;
-
-/// A phase: the test whose number asks for it, what its workers are called, what it is called in the Excel report, and
-/// whether their number takes two places.
-type PhaseNames = (u32, Test, &'static str, &'static str, bool);
-
-/// All phases, in iozone's order.
-const PHASES: [PhaseNames; 13] = [
-    (0, Test::Write, "initial writers", "  Initial write ", true),
-    (0, Test::Rewrite, "rewriters", "        Rewrite ", true),
-    (1, Test::Read, "readers", "           Read ", true),
-    (1, Test::Reread, "re-readers", "        Re-read ", false),
-    (3, Test::BackwardRead, "reverse readers", "   Reverse Read ", false),
-    (5, Test::StrideRead, "stride readers", "    Stride read ", false),
-    (2, Test::RandomRead, "random readers", "    Random read ", false),
-    (8, Test::Mixed, "mixed workload", " Mixed workload ", false),
-    (2, Test::RandomWrite, "random writers", "   Random write ", false),
-    (9, Test::Pwrite, "pwrite writers", "         Pwrite ", false),
-    (10, Test::Pread, "pread readers", "          Pread ", false),
-    (6, Test::Fwrite, "fwriters", "         Fwrite ", false),
-    (7, Test::Fread, "freaders", "          Fread ", false),
-];
-
-/// Does throughput mode have this test?
-pub(super) fn has(test: u32) -> bool {
-    PHASES.iter().any(|phase| phase.0 == test)
-}
 
 /// The phases that are measured.
 pub fn phases(options: &Options) -> Vec<Test> {
@@ -39,15 +14,6 @@ pub fn phases(options: &Options) -> Vec<Test> {
         false => options.tests.contains(&phase.0),
     };
     PHASES.iter().filter(wanted).map(|phase| phase.1).collect()
-}
-
-/// Does this worker of a mix read? Each does one of both: of `-+p` percent of them the first ones read, without it every
-/// other one.
-pub(super) fn reads_in_mix(options: &Options, worker: usize, workers: usize) -> bool {
-    match options.mix_read_percent {
-        Some(percent) => worker < (workers * usize::from(percent) + 50) / 100,
-        None => worker.is_multiple_of(2),
-    }
 }
 
 /// What one worker of a phase did.
@@ -199,17 +165,10 @@ mod tests {
     }
 
     #[test]
-    fn a_mix_needs_two_and_every_other_one_reads_unless_a_percentage_says_who() {
+    fn a_mix_needs_two() {
         let options = Options { workers: Some(1), ..Options::default() };
         assert_eq!(phases(&options).len(), 12);
         let options = Options { workers: Some(4), ..options };
         assert_eq!(phases(&options).len(), 13);
-        let reads = |options: &Options| [0, 1, 2, 3].map(|worker| reads_in_mix(options, worker, 4));
-        assert_eq!(reads(&options), [true, false, true, false]);
-        assert_eq!(
-            reads(&Options { mix_read_percent: Some(75), ..options.clone() }),
-            [true, true, true, false]
-        );
-        assert_eq!(reads(&Options { mix_read_percent: Some(0), ..options }), [false; 4]);
     }
 }

@@ -4,9 +4,10 @@
 use super::counter_deltas::{Counted, window_begins};
 use super::moment::When;
 use super::run_context::RunContext;
+use super::service_times::service;
 use super::verdict;
 use fathom_record::{Latency, ResultRecord, Run};
-use fathom_spec::{MIB, StreamId, Verb};
+use fathom_spec::{MIB, Verb};
 use std::io::{self, Write};
 
 /// Everything the report is made of.
@@ -18,18 +19,6 @@ struct Seen<'a> {
     commits: u64,
     /// Seconds that sessions spent inside the database.
     time: f64,
-}
-
-/// Service times of one verb, all streams and sessions together.
-pub fn service(run: &Run, verb: Verb) -> Latency {
-    let mut all = Latency::default();
-    for id in 0..run.plan.streams.len() as u32 {
-        let Some(merged) = run.merged(StreamId(id)) else { continue };
-        for (_, cell) in merged.cells.iter().filter(|(v, _)| *v == verb) {
-            cell.service.iter().for_each(|latency| all.merge(latency));
-        }
-    }
-    all
 }
 
 /// The verbs of a session.

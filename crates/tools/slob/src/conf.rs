@@ -1,6 +1,7 @@
 //! Reads `slob.conf` and `pgio.conf` as they are: assignments as a shell would take them, and nothing else of the shell.
 
-use super::settings::{Settings, Words, Wrong, wrong};
+use super::parameter_error::{Wrong, wrong};
+use super::settings::{Settings, Words};
 use super::table::{Script, parameter};
 
 /// One assignment of the file.

@@ -4,11 +4,15 @@
 //! |---|---|
 //! | [`table`] | every parameter of `slob.conf` and `pgio.conf` |
 //! | [`settings`] | their values, and which go together |
+//! | [`amount`] | blocks or bytes |
+//! | [`parameter_error`] | what is wrong with a parameter |
 //! | `values` | their values as the scripts write them |
 //! | [`conf`] | the files as a shell would read them |
 //! | [`told`] | what is kept of a run beside its raw facts |
 //! | [`counted`] | what the database and its disks counted |
 //! | [`judged`] | was the disk measured, or a cache? |
+//! | [`database_counters`] | the counters that pgio shows |
+//! | [`service_times`] | how long the database took |
 //! | [`log`] | the lines that the scripts print |
 //! | [`awr`] | a report with AWR's names, and `db_stats.out` |
 //! | [`pgio_files`] | the files that only pgio leaves |
@@ -16,14 +20,18 @@
 //! | [`sysstat`] | `iostat.out`, `vmstat.out`, `mpstat.out` |
 //! | [`when`] | the time of day of a moment of a run |
 
+pub mod amount;
 pub mod awr;
 pub mod conf;
 pub mod counter_deltas;
+pub mod database_counters;
 pub mod demand;
 pub mod log;
 pub mod moment;
+pub mod parameter_error;
 pub mod pgio_files;
 pub mod run_context;
+pub mod service_times;
 pub mod session;
 pub mod settings;
 pub mod sysstat;
@@ -31,8 +39,11 @@ pub mod table;
 mod values;
 pub mod verdict;
 
+pub use amount::Amount;
 pub use conf::read as read_conf;
 pub use counter_deltas::{Counted, Device};
+pub use database_counters::DatabaseCounters;
 pub use moment::When;
+pub use parameter_error::Wrong;
 pub use run_context::RunContext;
-pub use settings::{Amount, Hotspot, RedoStress, Settings, Statistics, Thinking, Words, Wrong};
+pub use settings::{Hotspot, RedoStress, Settings, Statistics, Thinking, Words};

@@ -1,10 +1,10 @@
 //! The lines that `runit.sh` and `setup.sh` print while they work, SLOB's and pgio's. The words are fathom's own where SLOB's
 //! licence keeps its own; names, order and layout are theirs, so that scripts find what they look for.
 
+use super::database_counters::DatabaseCounters;
 use super::run_context::RunContext;
 use super::settings::{Settings, Words};
 use fathom_spec::Nanos;
-use serde::{Deserialize, Serialize};
 use std::io::{self, Write};
 
 /// What kind of line.
@@ -91,21 +91,6 @@ fn cache_size(bytes: u64) -> String {
     let units = [(1u64 << 40, "TB"), (1 << 30, "GB"), (1 << 20, "MB"), (1 << 10, "kB")];
     let fits = units.iter().find(|(size, _)| bytes >= *size && bytes.is_multiple_of(*size));
     fits.map_or(format!("{bytes}B"), |(size, name)| format!("{}{name}", bytes / size))
-}
-
-/// The counters of `pg_stat_database` that pgio shows.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct DatabaseCounters {
-    /// Blocks found in the database's cache.
-    pub blocks_hit: u64,
-    /// Blocks that were not.
-    pub blocks_read: u64,
-    /// Rows that scans read.
-    pub rows_returned: u64,
-    /// Rows that were found by an index.
-    pub rows_fetched: u64,
-    /// Rows updated.
-    pub rows_updated: u64,
 }
 
 /// pgio's table and its result line, followed by an empty one. Rates are whole numbers, cut off, as pgio's are.

@@ -1,7 +1,7 @@
 //! The two files that only pgio leaves: `pgio_session_detail.out` and `pgio_diskstats.out`.
 
-use super::awr::service;
 use super::run_context::RunContext;
+use super::service_times::service;
 use fathom_record::Run;
 use fathom_spec::Verb;
 use std::io::{self, Write};

@@ -1,7 +1,7 @@
 //! What the reports need besides the runs: it is kept with the record, so that they can be written again.
 
 use super::counter_deltas::Counted;
-use super::log::DatabaseCounters;
+use super::database_counters::DatabaseCounters;
 use super::settings::Settings;
 use fathom_spec::Bytes;
 use serde::{Deserialize, Serialize};

@@ -25,6 +25,8 @@ mod setup;
 #[cfg(feature = "databases")]
 mod sweep;
 #[cfg(feature = "databases")]
+mod user;
+#[cfg(feature = "databases")]
 mod work;
 
 use anyhow::Result;

@@ -1,10 +1,11 @@
 //! What a load of SLOB's is: every parameter with its value, checked as SLOB and pgio check them.
 
+use super::amount::Amount;
+use super::parameter_error::{Wrong, wrong};
 use super::table::{Row, Script, near, parameter};
 use super::values::{amount, choose, count, pause, percent, truth};
 use fathom_spec::{Bytes, GIB, MIB, Nanos};
 use serde::{Deserialize, Serialize};
-use std::fmt;
 
 /// Whose words the settings were said in: the same number means different things to them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -17,38 +18,6 @@ pub enum Words {
     Slob,
     /// `pgio.conf`: `mykey between b and b + 255` touches 256.
     Pgio,
-}
-
-/// How much: in blocks of the database, or in bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Amount {
-    /// So many blocks.
-    Blocks(u64),
-    /// So many bytes.
-    Size(Bytes),
-}
-
-impl Amount {
-    /// In blocks of that size; the last one may be partly wanted and is then left out.
-    pub fn blocks(self, block: Bytes) -> u64 {
-        match self {
-            Amount::Blocks(blocks) => blocks,
-            Amount::Size(size) => size.0 / block.0.max(1),
-        }
-    }
-}
-
-impl fmt::Display for Amount {
-    /// As the scripts say it: `10240`, `80M`, `8G`.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Amount::Blocks(blocks) => write!(f, "{blocks}"),
-            Amount::Size(size) if size.0.is_multiple_of(1 << 40) => write!(f, "{}T", size.0 >> 40),
-            Amount::Size(size) if size.0.is_multiple_of(GIB) => write!(f, "{}G", size.0 / GIB),
-            Amount::Size(size) => write!(f, "{}M", size.0 / MIB),
-        }
-    }
 }
 
 /// How much of a row an update writes.
@@ -171,20 +140,6 @@ impl Default for Settings {
             notes: Vec::new(),
         }
     }
-}
-
-/// What is wrong with a parameter. The text names it and says what to do.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{what}\nhint: {hint}")]
-pub struct Wrong {
-    /// What is wrong.
-    pub what: String,
-    /// What to do.
-    pub hint: String,
-}
-
-pub(crate) fn wrong(what: impl Into<String>, hint: impl Into<String>) -> Wrong {
-    Wrong { what: what.into(), hint: hint.into() }
 }
 
 /// Sessions and schemas that SLOB allows.

@@ -1,6 +1,7 @@
 //! The values of parameters, as the scripts write them.
 
-use super::settings::{Amount, Wrong, wrong};
+use super::amount::Amount;
+use super::parameter_error::{Wrong, wrong};
 use super::table::Row;
 use fathom_spec::{Bytes, GIB, MIB, Nanos};
 

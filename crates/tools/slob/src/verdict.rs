@@ -2,6 +2,7 @@
 
 use super::counter_deltas::Counted;
 use super::run_context::RunContext;
+use super::service_times::service;
 use super::settings::Settings;
 use fathom_record::{Check, CheckOutcome, Run};
 use fathom_spec::{Bytes, GIB, MIB, Nanos, Verb};
@@ -161,7 +162,7 @@ fn percent(share: f64) -> String {
 
 /// Whether what was asked for is what ran: the shares of updates and scans.
 pub fn mix(run: &Run, settings: &Settings) -> Option<Check> {
-    let count = |verb| super::awr::service(run, verb).count;
+    let count = |verb| service(run, verb).count;
     let (selects, updates, scans) = (count(Verb::Select), count(Verb::Update), count(Verb::Scan));
     let all = selects + updates + scans;
     if all < 1000 {

@@ -2,7 +2,7 @@
 
 use fathom_record::*;
 use fathom_slob::demand::{self, Demand, Whose};
-use fathom_slob::log::{self, DatabaseCounters, Kind};
+use fathom_slob::log::{self, Kind};
 use fathom_slob::table::PARAMETERS;
 use fathom_slob::verdict::{self, Meaning};
 use fathom_slob::*;

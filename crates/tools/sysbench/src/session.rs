@@ -3,6 +3,7 @@
 
 mod ending;
 mod files;
+mod final_figures;
 mod live;
 mod log;
 mod messages;

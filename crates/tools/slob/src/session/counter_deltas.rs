@@ -2,8 +2,8 @@
 
 use super::place::DatabaseTarget;
 use super::settings::CommandSettings;
+use crate::DatabaseCounters;
 use crate::counter_deltas::{growth as growth_between, window_begins};
-use crate::log::DatabaseCounters;
 use crate::verdict::Judged;
 use crate::{Counted, Device, RunContext};
 use fathom_calibrate::sessions::{done_between, growth, rate, rate_of_operations, share};

@@ -6,6 +6,7 @@ use super::files;
 use super::os::{Machine, diskstats};
 use super::place::{DatabaseTarget, placed_by_setup};
 use super::settings::{self, CommandSettings, wrong};
+use super::user::User;
 use super::{counter_deltas, record as records, setup, work};
 use crate::log::{self, Kind};
 use crate::{RunContext, Words, verdict};
@@ -15,9 +16,7 @@ use fathom_record::*;
 use fathom_session::measurement::figures_of;
 use fathom_session::record_writer::write_page;
 use fathom_session::watch::{Progress, Watch};
-use fathom_session::{
-    Console, End, Ended, Environment, Figures, Finished, Grounds, Interrupt, Measurement, Session,
-};
+use fathom_session::{Console, End, Ended, Environment, Figures, Finished, Grounds, Measurement, Session};
 use fathom_spec::{Nanos, Plan};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -55,17 +54,6 @@ pub fn run(args: &Args, session: &mut Session<'_>) -> Result<Ended> {
     let ended = ended?;
     closed?;
     Ok(ended)
-}
-
-/// How the user is told of progress, and says that it is enough.
-#[derive(Clone, Copy)]
-pub struct User<'a> {
-    /// The bar.
-    pub progress: &'a Progress,
-    /// Has the user had enough?
-    pub interrupt: &'a Interrupt,
-    /// Where lines go.
-    pub console: &'a Console,
 }
 
 /// Loads a server of our own, or takes over what was set up; nothing when the user interrupted it.

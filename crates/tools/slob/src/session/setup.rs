@@ -2,8 +2,8 @@
 
 use super::args::{Drop, Setup};
 use super::place::{DatabaseTarget, placed_by_setup};
-use super::run::User;
 use super::settings::{self, CommandSettings, wrong};
+use super::user::User;
 use super::work;
 use crate::{Words, log};
 use anyhow::{Result, bail};

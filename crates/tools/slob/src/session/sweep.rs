@@ -2,8 +2,8 @@
 
 use super::args::{Place, Sweep};
 use super::place::{DatabaseTarget, placed_by_setup};
-use super::run::User;
 use super::settings::{self, CommandSettings, wrong};
+use super::user::User;
 use super::{counter_deltas, record as records, setup, work};
 use crate::{RunContext, verdict};
 use anyhow::{Result, bail};

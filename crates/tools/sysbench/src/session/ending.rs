@@ -1,14 +1,14 @@
 //! What is told when a run has ended, and with which status.
 
+use super::final_figures;
 use super::live::Live;
 use super::messages::Messages;
-use crate::report::{self, Times};
-use crate::{IoMode, Options, Tally};
+use crate::report::Times;
+use crate::{IoMode, Options};
 use fathom_content::sysbench::{self, Wrong};
 use fathom_record::{EventKind, Outcome, Run};
 use fathom_session::errno_text;
 use fathom_spec::{Plan, Target, Verb};
-use std::io::Write;
 
 /// Arrivals came faster than workers.
 pub const QUEUE_IS_FULL: &str = "The event queue is full. This means the worker threads are unable to keep up with the specified event generation rate";
@@ -59,30 +59,13 @@ pub fn tell(options: &Options, outcome: &Outcome, live: &Live<'_>, elapsed: Elap
         messages.info(&format!("(last message repeated {} times)", options.threads - 1));
     }
     done(messages);
-    distribution(options, &live.tally, messages);
     let times = Times { total_s: elapsed.total_s, counted_s: elapsed.counted_s(live), unfinished: None };
-    messages.notice(|out| report::figures(options, &live.tally, times, out));
+    final_figures::tell(options, &live.tally, times, messages);
     0
-}
-
-/// The distribution of latencies: its rows are told at every verbosity, the lines around them at the usual one.
-fn distribution(options: &Options, tally: &Tally, messages: Messages<'_>) {
-    if options.histogram {
-        messages.notice(|out| writeln!(out, "Latency histogram (values are in milliseconds)"));
-        messages.at(0, |out| report::histogram(tally, out));
-        messages.notice(|out| writeln!(out, " "));
-    }
 }
 
 fn done(messages: Messages<'_>) {
     messages.info("Done.\n");
-}
-
-/// A forced shutdown's message and report.
-pub fn forced(options: &Options, tally: &Tally, times: Times, messages: Messages<'_>) {
-    messages.fatal("The --max-time limit has expired, forcing shutdown...");
-    distribution(options, tally, messages);
-    messages.notice(|out| report::figures(options, tally, times, out));
 }
 
 /// The first thing that went wrong, in sysbench's words.

@@ -1,7 +1,7 @@
 //! Watches a run for sysbench's report: lines of intervals and checkpoints while it goes on, everything counted for the
 //! end; breaks off at the first fault, at a full queue, at a forced shutdown, and when the user has had enough.
 
-use super::ending;
+use super::final_figures;
 use super::messages::Messages;
 use crate::report::{self, Times};
 use crate::{Options, Tally};
@@ -143,7 +143,7 @@ impl<'a> Live<'a> {
                 counted_s: total_s - self.counted_from_s,
                 unfinished: Some(u64::from(self.options.threads)),
             };
-            ending::forced(self.options, &self.tally, times, self.messages);
+            final_figures::forced(self.options, &self.tally, times, self.messages);
             self.forced = true;
         }
         self.forced
