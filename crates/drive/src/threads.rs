@@ -1,7 +1,7 @@
 //! The driver of real runs: each worker has a thread of its own, and the clock is the machine's.
 
 use crate::driver::{Driver, Launch, Message, Prepare, Seat, StreamLaunch};
-use crate::together::{Gate, gates};
+use crate::start_barrier::{Gate, gates};
 use crate::{Clock, sys};
 use fathom_record::ExecuteError;
 use std::sync::Arc;

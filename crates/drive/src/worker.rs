@@ -1,8 +1,8 @@
 //! The batch loop. `step` never blocks: it answers what to wait for, and a thread calls the queue while the
 //! simulator turns its calendar.
 
-use crate::chunk::Chunk;
-use crate::manners::{Allowed, Restraint};
+use crate::submit_batch::Chunk;
+use crate::worker_features::{Allowed, Restraint};
 use crate::{Checked, Completion, Content, Fill, LogPen, Manners, Operation, Pace, Queue, Recorder, Source};
 use fathom_record::{EventKind, StopReason};
 use std::sync::Arc;

@@ -1,17 +1,17 @@
 //! What the workers of one stream of block work have in common, and how each of them is made on its thread.
 
-use crate::caught::Caught;
 use crate::content::Checks;
 use crate::files::OpenTarget;
 use crate::geometry::Geometry;
 use crate::history::History;
+use crate::mismatches::Caught;
 use crate::plan_check::{self, refuse};
 use crate::progress::{Known, Progresses};
 use crate::queues::{self, Wanted};
 use crate::source::{self, Between, Writer};
 use crate::sys::own_descriptors;
 use crate::worker_maker::WorkerMaker;
-use crate::{open, standing, verifying};
+use crate::{open, thread_attributes, verification};
 use fathom_drive::{Manners, Perform, Seat, Source, stream_seed, worker_seed};
 use fathom_record::{EventKind, ExecuteError, Progress};
 use fathom_spec::*;
@@ -72,7 +72,7 @@ impl Task {
     ) -> Result<Self, ExecuteError> {
         let stream = plan.streams[id].clone();
         let mut blocks = plan_check::blocks(&stream)?.clone();
-        blocks.content = verifying::content(&blocks)?;
+        blocks.content = verification::content(&blocks)?;
         let sizes: Vec<u64> = targets.iter().map(|t| t.size_bytes).collect();
         let align = targets.iter().map(OpenTarget::alignment).max().unwrap_or(1);
         let geometry = open::geometry(plan, &blocks, &sizes, align)?;
@@ -185,7 +185,7 @@ impl Task {
             commit: self.blocks.commit,
             sync: self.blocks.sync.first().map_or(SyncKind::Fdatasync, |rule| rule.kind),
             depth: self.stream.depth.most(),
-            checkers: verifying::checkers(&self.blocks)?,
+            checkers: verification::checkers(&self.blocks)?,
             size_most: self.blocks.sizes.most().0 as usize,
             writes: self.verbs.iter().any(|verb| verb.writes())
                 && !self.blocks.verify.is_some_and(|verify| verify.only),
@@ -197,7 +197,7 @@ impl Task {
             seed: self.seed ^ u64::from(worker) << 32,
         };
         let id = self.id;
-        let held = standing::take(&self.stream.terms.standing)?;
+        let held = thread_attributes::take(&self.stream.terms.standing)?;
         open::expect(&self.geometry.space, &self.targets, self.blocks.queue_options.expect);
         open::lifetime(&self.geometry.space, &self.targets, self.blocks.queue_options.lifetime)?;
         let maker = self.maker(worker, source, manners);

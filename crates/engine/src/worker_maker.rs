@@ -1,6 +1,6 @@
 //! The generic half of a worker: all of it but its queue, which decides what the loop is compiled for.
 
-use crate::verifying;
+use crate::verification;
 use fathom_drive::{
     Begin, Content, Manners, Metronome, Pace, Parts, Perform, Published, Queue, Recorder, Source, Steering,
     Stepper, Worker, run, sim::SimQueue,
@@ -55,7 +55,7 @@ impl WorkerMaker {
         let depth = self.stream.depth.most() as usize;
         let spare = self.manners.spare;
         // A worker that verifies ends its writing by itself, and then reads to the end.
-        let time = self.stream.stop.time.filter(|_| !verifying::reads_again(&self.stream));
+        let time = self.stream.stop.time.filter(|_| !verification::reads_again(&self.stream));
         let until_ns = time.map_or(u64::MAX, |time| begin.at_ns.saturating_add(time.0));
         let recorder = Recorder::new(begin.interval, begin.frame, Some(begin.outbox), published.clone());
         let kind = match &self.stream.work {

@@ -1,6 +1,6 @@
 //! What a worker of a stream does besides keeping so many I/Os outstanding, from what the plan says.
 
-use crate::verifying;
+use crate::verification;
 use fathom_drive::{Amount, Flow, FlowShare, Hold, LogPen, Manners, Operation};
 use fathom_record::{CELLS, ExecuteError};
 use fathom_spec::{Arrival, Blocks, CellId, Depth, Plan, Shared, Space, Stream, SyncKind, Verb};
@@ -68,7 +68,8 @@ pub(crate) fn of(
         Arrival::Closed { think } => think,
         _ => None,
     };
-    let spare = verifying::checkers(blocks).map_or(0, |(checkers, _)| verifying::spare(checkers) as usize);
+    let spare =
+        verification::checkers(blocks).map_or(0, |(checkers, _)| verification::spare(checkers) as usize);
     let tags = stream.depth.most() as usize + spare;
     Manners {
         think,
