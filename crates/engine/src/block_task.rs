@@ -12,7 +12,7 @@ use crate::source::{self, Between, Writer};
 use crate::sys::own_descriptors;
 use crate::worker_maker::WorkerMaker;
 use crate::{open, thread_attributes, verification};
-use fathom_drive::{Manners, Perform, Seat, Source, stream_seed, worker_seed};
+use fathom_drive::{Perform, Seat, Source, WorkerFeatures, stream_seed, worker_seed};
 use fathom_record::{EventKind, ExecuteError, Progress};
 use fathom_spec::*;
 use std::sync::Arc;
@@ -148,9 +148,14 @@ impl Task {
     }
 
     /// The generic half of one of its workers.
-    pub(crate) fn maker(&self, worker: u32, source: Box<dyn Source>, manners: Manners) -> WorkerMaker {
+    pub(crate) fn maker(
+        &self,
+        worker: u32,
+        source: Box<dyn Source>,
+        features: WorkerFeatures,
+    ) -> WorkerMaker {
         let seed = worker_seed(self.seed, worker);
-        WorkerMaker { source, stream: self.stream.clone(), verbs: self.verbs.clone(), seed, manners }
+        WorkerMaker { source, stream: self.stream.clone(), verbs: self.verbs.clone(), seed, features }
     }
 
     /// Syncs what the stream wrote, and drops it from the page cache.
@@ -166,7 +171,12 @@ impl Task {
     }
 
     /// Makes one of its workers on the calling thread.
-    pub(crate) fn prepare(self, seat: &Seat, worker: u32, manners: Manners) -> Result<Perform, ExecuteError> {
+    pub(crate) fn prepare(
+        self,
+        seat: &Seat,
+        worker: u32,
+        features: WorkerFeatures,
+    ) -> Result<Perform, ExecuteError> {
         if queues::blocks(self.blocks.queue, self.stream.depth.most()) {
             // Before anything is opened here: what is opened in a table of descriptors is closed in the same.
             own_descriptors();
@@ -193,14 +203,14 @@ impl Task {
             checks,
             history: self.history.clone(),
             priorities: self.blocks.priorities.clone(),
-            told: manners.priorities.clone(),
+            told: features.priorities.clone(),
             seed: self.seed ^ u64::from(worker) << 32,
         };
         let id = self.id;
         let held = thread_attributes::take(&self.stream.terms.standing)?;
         open::expect(&self.geometry.space, &self.targets, self.blocks.queue_options.expect);
         open::lifetime(&self.geometry.space, &self.targets, self.blocks.queue_options.lifetime)?;
-        let maker = self.maker(worker, source, manners);
+        let maker = self.maker(worker, source, features);
         let perform = queues::build(self.targets, wanted, seat, maker)?;
         Ok(Box::new(move |seat, begin| {
             let mut outcome = perform(seat, begin);

@@ -111,14 +111,14 @@ fn jobs<'a>(
         task.known = known.map(|(_, progress)| progress.clone()).collect();
         for (worker, log) in (0..).zip(logs.open(plan, StreamId(id as u32), stream)?) {
             let task = task.clone();
-            let manners = worker_features::of(plan, id, worker, &task.blocks, &task.verbs, &flows, log);
+            let features = worker_features::of(plan, id, worker, &task.blocks, &task.verbs, &flows, log);
             jobs.push(Job {
                 stream: StreamId(id as u32),
                 worker,
                 cpus: place(&stream.placement, worker, jobs.len(), workers as usize, &cpus),
                 verbs: task.verbs.clone(),
                 targets: names.clone(),
-                prepare: Box::new(move |seat| task.prepare(seat, worker, manners)),
+                prepare: Box::new(move |seat| task.prepare(seat, worker, features)),
             });
         }
     }

@@ -55,9 +55,9 @@ fn jobs<'a>(
             blocks.queue = QueueKind::Sim;
         }
         for worker in 0..stream.workers {
-            let manners = worker_features::of(plan, id, worker, &task.blocks, &task.verbs, &flows, None);
+            let features = worker_features::of(plan, id, worker, &task.blocks, &task.verbs, &flows, None);
             let queue = SimQueue::new(world);
-            let maker = task.maker(worker, task.source(worker, Arc::default())?, manners);
+            let maker = task.maker(worker, task.source(worker, Arc::default())?, features);
             jobs.push(SimulatedJob {
                 stream: StreamId(id as u32),
                 worker,
