@@ -4,9 +4,9 @@
 
 use crate::driver::{BlankRecord, Driver, Job, Launch, Message, StreamLaunch, WorkerJob};
 use crate::recorder::framed;
+use crate::rusage::worker_samples;
 use crate::sim::World;
 use crate::threads::Threads;
-use crate::used::worker_samples;
 use crate::virtual_time::{SimulatedJob, VirtualTime};
 use crate::{Clock, Fault, Outbox, Published, Steering, WorkerOutcome, empty_interval, sys};
 use fathom_record::*;

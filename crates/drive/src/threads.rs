@@ -1,7 +1,7 @@
 //! The driver of real runs: each worker has a thread of its own, and the clock is the machine's.
 
 use crate::driver::{Driver, Launch, Message, Prepare, Seat, StreamLaunch};
-use crate::together::{Gate, gates};
+use crate::start_barrier::{StartBarrier, start_barriers};
 use crate::{Clock, sys};
 use fathom_record::ExecuteError;
 use std::sync::Arc;
@@ -27,8 +27,8 @@ impl<'scope, 'env> Threads<'scope, 'env> {
         Threads { scope, clock, notes, inbox }
     }
 
-    /// Starts one worker, which waits at the gate for the others.
-    fn spawn(&self, launch: Launch<Prepare<'env>>, gate: Arc<Gate>) -> std::io::Result<()> {
+    /// Starts one worker, which waits at the barrier for the others.
+    fn spawn(&self, launch: Launch<Prepare<'env>>, barrier: Arc<StartBarrier>) -> std::io::Result<()> {
         let Launch { job, name, steering, published, record } = launch;
         let seat = Seat { clock: self.clock, steering, published, notes: self.notes.clone() };
         let thread = Builder::new().name(format!("{name}.{}", job.worker)).stack_size(STACK_BYTES);
@@ -36,7 +36,7 @@ impl<'scope, 'env> Threads<'scope, 'env> {
             let (stream, worker) = (job.stream, job.worker);
             pin(&job.cpus);
             let prepared = (job.prepare)(&seat);
-            if gate.wait() {
+            if barrier.wait() {
                 let begin = record.begin(|| seat.clock.now());
                 let message = match prepared {
                     Err(error) => Message::Failed(error),
@@ -69,13 +69,13 @@ impl<'env> Driver for Threads<'_, 'env> {
     }
 
     fn start(&mut self, streams: Vec<StreamLaunch<Prepare<'env>>>) {
-        let gates = gates(&streams);
+        let barriers = start_barriers(&streams);
         let mut failed = false;
-        for (stream, gate) in streams.into_iter().zip(gates) {
+        for (stream, barrier) in streams.into_iter().zip(barriers) {
             for launch in stream.workers {
                 let (id, number, name) = (launch.job.stream, launch.job.worker, launch.name.clone());
                 let error = match failed {
-                    false => self.spawn(launch, gate.clone()).err(),
+                    false => self.spawn(launch, barrier.clone()).err(),
                     true => None,
                 };
                 if let Some(error) = error {
@@ -85,7 +85,7 @@ impl<'env> Driver for Threads<'_, 'env> {
                     let _ = self.notes.send(Message::Failed(error));
                 }
                 if failed {
-                    gate.call_off();
+                    barrier.call_off();
                     let _ = self.notes.send(Message::Gone(id));
                 }
             }

@@ -26,7 +26,7 @@ pub trait Stepper {
     fn finish(self: Box<Self>) -> WorkerOutcome;
 }
 
-impl<const MANNERED: bool> Stepper for Worker<SimQueue, MANNERED> {
+impl<const FEATURES: bool> Stepper for Worker<SimQueue, FEATURES> {
     fn step(&mut self) -> Step {
         Worker::step(self)
     }

@@ -1,9 +1,11 @@
 //! The batch loop. `step` never blocks: it answers what to wait for, and a thread calls the queue while the
 //! simulator turns its calendar.
 
-use crate::chunk::Chunk;
-use crate::manners::{Allowed, Restraint};
-use crate::{Checked, Completion, Content, Fill, LogPen, Manners, Operation, Pace, Queue, Recorder, Source};
+use crate::submit_batch::SubmitBatch;
+use crate::worker_features::{Allowed, Throttle};
+use crate::{
+    Checked, Completion, Content, Fill, LogPen, Operation, Pace, Queue, Recorder, Source, WorkerFeatures,
+};
 use fathom_record::{EventKind, StopReason};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Acquire, Ordering::Relaxed};
@@ -73,12 +75,12 @@ pub struct Parts<Q: Queue> {
     /// Tells outstanding I/Os and the last completion.
     pub published: Arc<crate::Published>,
     /// What it does besides.
-    pub manners: Box<Manners>,
+    pub features: Box<WorkerFeatures>,
 }
 
-/// One worker: one thread, its own queue, buffers and record. `MANNERED`: it may do more than the plain loop; the plain
+/// One worker: one thread, its own queue, buffers and record. `FEATURES`: it may do more than the plain loop; the plain
 /// one is compiled by itself, so that what it does not do costs it nothing.
-pub struct Worker<Q: Queue, const MANNERED: bool = false> {
+pub struct Worker<Q: Queue, const FEATURES: bool = false> {
     parts: Parts<Q>,
     free: Vec<u32>,
     flight: Vec<(Operation, u64)>,
@@ -97,8 +99,8 @@ pub struct Worker<Q: Queue, const MANNERED: bool = false> {
     span_ns: (u64, u64),
     most: usize,
     now_ns: u64,
-    chunk: Chunk,
-    restraint: Option<Box<Restraint>>,
+    submit_batch: SubmitBatch,
+    throttle: Option<Box<Throttle>>,
     log: Option<LogPen>,
 }
 
@@ -144,17 +146,17 @@ const FAULT_KINDS: usize = 64;
 const NOTHING: Operation =
     Operation { offset: 0, due_ns: 0, mark: 0, length: 0, target: 0, verb: fathom_spec::Verb::Read, cell: 0 };
 
-impl<Q: Queue, const MANNERED: bool> Worker<Q, MANNERED> {
+impl<Q: Queue, const FEATURES: bool> Worker<Q, FEATURES> {
     /// A worker that has done nothing yet.
     pub fn new(mut parts: Parts<Q>) -> Self {
         let depth = parts.depth.max(1);
-        let restraint = Restraint::of(&mut parts.manners);
-        let mut log = parts.manners.log.take();
+        let throttle = Throttle::of(&mut parts.features);
+        let mut log = parts.features.log.take();
         if let Some(log) = &mut log {
             log.reserve(depth);
         }
         Worker {
-            restraint,
+            throttle,
             log,
             free: (0..depth as u32).rev().collect(),
             flight: vec![(NOTHING, 0); depth],
@@ -172,7 +174,7 @@ impl<Q: Queue, const MANNERED: bool> Worker<Q, MANNERED> {
             span_ns: (u64::MAX, 0),
             most: 0,
             now_ns: 0,
-            chunk: Chunk::between(parts.batch.0.min(depth), parts.batch.1.min(depth)),
+            submit_batch: SubmitBatch::between(parts.batch.0.min(depth), parts.batch.1.min(depth)),
             parts,
         }
     }
@@ -185,7 +187,7 @@ impl<Q: Queue, const MANNERED: bool> Worker<Q, MANNERED> {
     /// I/Os that the queue has.
     #[inline(always)]
     fn queued(&self) -> usize {
-        self.outstanding() - if MANNERED { self.away } else { 0 }
+        self.outstanding() - if FEATURES { self.away } else { 0 }
     }
 
     /// The queue, for whoever drives.
@@ -198,8 +200,8 @@ impl<Q: Queue, const MANNERED: bool> Worker<Q, MANNERED> {
     pub fn step(&mut self) -> Step {
         self.done.clear();
         self.parts.queue.poll(&mut self.done);
-        if MANNERED && let Some(restraint) = &mut self.restraint {
-            restraint.take(&mut self.done);
+        if FEATURES && let Some(throttle) = &mut self.throttle {
+            throttle.take(&mut self.done);
         }
         let now = self.parts.queue.now();
         self.now_ns = now;
@@ -207,17 +209,17 @@ impl<Q: Queue, const MANNERED: bool> Worker<Q, MANNERED> {
         if !self.done.is_empty() {
             self.account(now);
         }
-        if MANNERED && self.away > 0 {
+        if FEATURES && self.away > 0 {
             self.gather();
         }
-        self.chunk.follow(self.done.len(), self.queued());
+        self.submit_batch.follow(self.done.len(), self.queued());
         self.obey(now);
         let mut allowed = Allowed { room: 0, until_ns: u64::MAX, at_least: 1 };
         self.batch.clear();
         if self.ended.is_none() {
-            allowed.room = self.chunk.most_now().min(self.depth.saturating_sub(self.queued()));
-            if MANNERED {
-                allowed = self.restrained(now, allowed.room.min(self.free.len()));
+            allowed.room = self.submit_batch.most_now().min(self.depth.saturating_sub(self.queued()));
+            if FEATURES {
+                allowed = self.allowance(now, allowed.room.min(self.free.len()));
             }
             let fill = match allowed.room {
                 0 => Fill::Some,
@@ -230,7 +232,7 @@ impl<Q: Queue, const MANNERED: bool> Worker<Q, MANNERED> {
             }
         }
         let held = allowed.until_ns != u64::MAX;
-        if MANNERED && self.ended.is_some() && !self.parts.manners.last.is_empty() {
+        if FEATURES && self.ended.is_some() && !self.parts.features.last.is_empty() {
             self.draw_last(now);
         }
         self.start(now);
@@ -238,16 +240,16 @@ impl<Q: Queue, const MANNERED: bool> Worker<Q, MANNERED> {
             return Step::Done;
         }
         let queued = self.queued();
-        let room = queued < self.depth && (!MANNERED || !self.free.is_empty());
+        let room = queued < self.depth && (!FEATURES || !self.free.is_empty());
         let may_start_more = !self.batch.is_empty() && room && !held && self.ended.is_none();
-        let late = MANNERED && self.restraint.as_ref().is_some_and(|restraint| restraint.has_late());
+        let late = FEATURES && self.throttle.as_ref().is_some_and(|throttle| throttle.has_late());
         if may_start_more || late {
-            self.chunk.waits(false);
+            self.submit_batch.waits(false);
             return Step::Enter { at_least: 0, until_ns: 0 };
         }
-        self.chunk.waits(true);
+        self.submit_batch.waits(true);
         self.parts.recorder.publish();
-        if MANNERED && queued == 0 && self.away > 0 {
+        if FEATURES && queued == 0 && self.away > 0 {
             allowed.until_ns = allowed.until_ns.min(now + CHECK_LOOK_NS);
         }
         let at_least = match queued {
@@ -263,11 +265,11 @@ impl<Q: Queue, const MANNERED: bool> Worker<Q, MANNERED> {
     }
 
     /// What a worker that is held back may start.
-    fn restrained(&mut self, now: u64, room: usize) -> Allowed {
+    fn allowance(&mut self, now: u64, room: usize) -> Allowed {
         let room = self.left_of_amount(now, room);
         let (outstanding, depth) = (self.queued(), self.depth);
-        match &mut self.restraint {
-            Some(restraint) => restraint.allowed(now, outstanding, depth, room),
+        match &mut self.throttle {
+            Some(throttle) => throttle.allowed(now, outstanding, depth, room),
             None => Allowed { room, until_ns: u64::MAX, at_least: 1 },
         }
     }
@@ -275,7 +277,7 @@ impl<Q: Queue, const MANNERED: bool> Worker<Q, MANNERED> {
     /// What of `room` may still be started by a worker that does so much and no more in its window. The window counts by
     /// completions: what was under way when it began is of it.
     fn left_of_amount(&mut self, now: u64, room: usize) -> usize {
-        let Some(amount) = &mut self.parts.manners.amount else { return room };
+        let Some(amount) = &mut self.parts.features.amount else { return room };
         let (flight, free, done) = (&self.flight, &self.free, &self.done);
         let flying = (0..flight.len() as u32).filter(|tag| !free.contains(tag));
         let under_way = flying.chain(done.iter().map(|completion| completion.tag));
@@ -294,7 +296,7 @@ impl<Q: Queue, const MANNERED: bool> Worker<Q, MANNERED> {
     fn draw_last(&mut self, now: u64) {
         if self.batch.is_empty()
             && self.outstanding() == 0
-            && let Some(operation) = self.parts.manners.last.pop()
+            && let Some(operation) = self.parts.features.last.pop()
         {
             self.batch.push(Operation { due_ns: now, ..operation });
         }
@@ -343,7 +345,7 @@ impl<Q: Queue, const MANNERED: bool> Worker<Q, MANNERED> {
         self.parts.recorder.submitted(stamp, outstanding, self.batch.len());
         self.parts.published.outstanding.store(outstanding as u64, Relaxed);
         self.parts.queue.push(&self.tags, &self.batch);
-        if MANNERED {
+        if FEATURES {
             self.pushed(stamp);
         }
     }
@@ -351,13 +353,13 @@ impl<Q: Queue, const MANNERED: bool> Worker<Q, MANNERED> {
     /// Tells whoever holds the worker back; where it is asked for, hands over what was pushed, without waiting, and notes
     /// how long that took.
     fn pushed(&mut self, stamp: u64) {
-        if let Some(restraint) = &mut self.restraint {
-            restraint.started(self.batch.len());
+        if let Some(throttle) = &mut self.throttle {
+            throttle.started(self.batch.len());
         }
-        if let Some(amount) = &mut self.parts.manners.amount {
+        if let Some(amount) = &mut self.parts.features.amount {
             self.batch.iter().for_each(|operation| amount.started(operation));
         }
-        if !self.parts.manners.timed_submits {
+        if !self.parts.features.timed_submits {
             return;
         }
         self.parts.queue.enter(0, 0);
@@ -388,7 +390,7 @@ impl<Q: Queue, const MANNERED: bool> Worker<Q, MANNERED> {
             }
             self.check(&operation, tag, result);
         }
-        if MANNERED {
+        if FEATURES {
             self.tell(now);
         }
         if self.wants {
@@ -417,14 +419,14 @@ impl<Q: Queue, const MANNERED: bool> Worker<Q, MANNERED> {
         let counted = self.parts.recorder.counts_at(now);
         for Completion { tag, result } in &self.done {
             let (operation, submitted) = self.flight[*tag as usize];
-            let words = self.parts.manners.priorities.as_ref();
+            let words = self.parts.features.priorities.as_ref();
             let priority =
                 words.and_then(|words| words.get(*tag as usize)).map_or(0, |word| word.load(Relaxed));
             if let Some(log) = &mut self.log {
                 log.note(*tag, operation, submitted, now, (*result, priority));
             }
-            if let Some(restraint) = &mut self.restraint {
-                restraint.completed(now, now.saturating_sub(submitted));
+            if let Some(throttle) = &mut self.throttle {
+                throttle.completed(now, now.saturating_sub(submitted));
             }
             if counted && *result as u32 == operation.length {
                 self.parts.recorder.at_priority(operation.verb, priority, now.saturating_sub(submitted));
@@ -435,7 +437,7 @@ impl<Q: Queue, const MANNERED: bool> Worker<Q, MANNERED> {
 
     /// An operation that took longer than it may is a fault, and the end.
     fn slow(&mut self, now: u64) {
-        let Some(most_ns) = self.parts.manners.latency_most_ns else { return };
+        let Some(most_ns) = self.parts.features.latency_most_ns else { return };
         let mut done = self.done.iter().map(|completion| self.flight[completion.tag as usize]);
         let slow = done.find(|(operation, at)| now.saturating_sub(*at) > most_ns[operation.cell as usize]);
         if let Some((operation, _)) = slow.filter(|_| self.ended.is_none()) {
@@ -467,7 +469,7 @@ impl<Q: Queue, const MANNERED: bool> Worker<Q, MANNERED> {
         if self.found.len() < FAULT_KINDS {
             self.found.push(found);
         }
-        let ends = self.parts.manners.fatal || self.parts.manners.failures.ends_check();
+        let ends = self.parts.features.fatal || self.parts.features.failures.ends_check();
         if ends && self.ended.is_none() {
             self.ended = Some(StopReason::Fault);
         }
@@ -476,7 +478,7 @@ impl<Q: Queue, const MANNERED: bool> Worker<Q, MANNERED> {
     #[cold]
     fn fault(&mut self, operation: Operation, result: i32, at_ns: u64) {
         self.parts.recorder.failed(&operation, result);
-        if self.ended.is_none() && self.parts.manners.failures.ends(operation.verb, result) {
+        if self.ended.is_none() && self.parts.features.failures.ends(operation.verb, result) {
             self.ended = Some(StopReason::Fault);
         }
         let same = |f: &&mut Fault| {
@@ -494,9 +496,9 @@ impl<Q: Queue, const MANNERED: bool> Worker<Q, MANNERED> {
     /// Ends the worker's record.
     pub fn finish(mut self) -> WorkerOutcome {
         let now = self.parts.queue.now();
-        let held = self.restraint.as_mut().and_then(|restraint| {
-            restraint.leave();
-            restraint.held_depth()
+        let held = self.throttle.as_mut().and_then(|throttle| {
+            throttle.leave();
+            throttle.held_depth()
         });
         let (interval, totals) = self.parts.recorder.finish(now);
         let stream = interval.stream;
@@ -517,12 +519,12 @@ impl<Q: Queue, const MANNERED: bool> Worker<Q, MANNERED> {
 const LOOK_UP_NS: u64 = 20_000_000;
 
 /// Drives a worker on the calling thread until it is done.
-pub fn run<Q: Queue, const MANNERED: bool>(mut worker: Worker<Q, MANNERED>) -> WorkerOutcome {
+pub fn run<Q: Queue, const FEATURES: bool>(mut worker: Worker<Q, FEATURES>) -> WorkerOutcome {
     while let Step::Enter { at_least, until_ns } = worker.step() {
         let until_ns = match (at_least, worker.batch.is_empty()) {
             (0, false) if until_ns == u64::MAX => 0,
             (1.., _) if until_ns == u64::MAX => u64::MAX,
-            _ if MANNERED && worker.restraint.as_ref().is_some_and(|r| r.is_spinning(worker.now_ns)) => 0,
+            _ if FEATURES && worker.throttle.as_ref().is_some_and(|r| r.is_spinning(worker.now_ns)) => 0,
             _ => until_ns.min(worker.now_ns + LOOK_UP_NS),
         };
         worker.parts.queue.enter(at_least, until_ns);

@@ -41,7 +41,7 @@ fn job(world: &Rc<RefCell<World>>, stream: u32, load: Load) -> SimulatedJob<'sta
                 until_ns: u64::MAX,
                 steering,
                 published,
-                manners: Box::default(),
+                features: Box::default(),
             }))
         }),
     }

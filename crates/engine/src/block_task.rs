@@ -1,18 +1,18 @@
 //! What the workers of one stream of block work have in common, and how each of them is made on its thread.
 
-use crate::caught::Caught;
 use crate::content::Checks;
 use crate::files::OpenTarget;
 use crate::geometry::Geometry;
 use crate::history::History;
+use crate::mismatches::Caught;
 use crate::plan_check::{self, refuse};
 use crate::progress::{Known, Progresses};
 use crate::queues::{self, Wanted};
 use crate::source::{self, Between, Writer};
 use crate::sys::own_descriptors;
 use crate::worker_maker::WorkerMaker;
-use crate::{open, standing, verifying};
-use fathom_drive::{Manners, Perform, Seat, Source, stream_seed, worker_seed};
+use crate::{open, thread_attributes, verification};
+use fathom_drive::{Perform, Seat, Source, WorkerFeatures, stream_seed, worker_seed};
 use fathom_record::{EventKind, ExecuteError, Progress};
 use fathom_spec::*;
 use std::sync::Arc;
@@ -72,7 +72,7 @@ impl Task {
     ) -> Result<Self, ExecuteError> {
         let stream = plan.streams[id].clone();
         let mut blocks = plan_check::blocks(&stream)?.clone();
-        blocks.content = verifying::content(&blocks)?;
+        blocks.content = verification::content(&blocks)?;
         let sizes: Vec<u64> = targets.iter().map(|t| t.size_bytes).collect();
         let align = targets.iter().map(OpenTarget::alignment).max().unwrap_or(1);
         let geometry = open::geometry(plan, &blocks, &sizes, align)?;
@@ -148,9 +148,14 @@ impl Task {
     }
 
     /// The generic half of one of its workers.
-    pub(crate) fn maker(&self, worker: u32, source: Box<dyn Source>, manners: Manners) -> WorkerMaker {
+    pub(crate) fn maker(
+        &self,
+        worker: u32,
+        source: Box<dyn Source>,
+        features: WorkerFeatures,
+    ) -> WorkerMaker {
         let seed = worker_seed(self.seed, worker);
-        WorkerMaker { source, stream: self.stream.clone(), verbs: self.verbs.clone(), seed, manners }
+        WorkerMaker { source, stream: self.stream.clone(), verbs: self.verbs.clone(), seed, features }
     }
 
     /// Syncs what the stream wrote, and drops it from the page cache.
@@ -166,7 +171,12 @@ impl Task {
     }
 
     /// Makes one of its workers on the calling thread.
-    pub(crate) fn prepare(self, seat: &Seat, worker: u32, manners: Manners) -> Result<Perform, ExecuteError> {
+    pub(crate) fn prepare(
+        self,
+        seat: &Seat,
+        worker: u32,
+        features: WorkerFeatures,
+    ) -> Result<Perform, ExecuteError> {
         if queues::blocks(self.blocks.queue, self.stream.depth.most()) {
             // Before anything is opened here: what is opened in a table of descriptors is closed in the same.
             own_descriptors();
@@ -185,7 +195,7 @@ impl Task {
             commit: self.blocks.commit,
             sync: self.blocks.sync.first().map_or(SyncKind::Fdatasync, |rule| rule.kind),
             depth: self.stream.depth.most(),
-            checkers: verifying::checkers(&self.blocks)?,
+            checkers: verification::checkers(&self.blocks)?,
             size_most: self.blocks.sizes.most().0 as usize,
             writes: self.verbs.iter().any(|verb| verb.writes())
                 && !self.blocks.verify.is_some_and(|verify| verify.only),
@@ -193,14 +203,14 @@ impl Task {
             checks,
             history: self.history.clone(),
             priorities: self.blocks.priorities.clone(),
-            told: manners.priorities.clone(),
+            told: features.priorities.clone(),
             seed: self.seed ^ u64::from(worker) << 32,
         };
         let id = self.id;
-        let held = standing::take(&self.stream.terms.standing)?;
+        let held = thread_attributes::take(&self.stream.terms.standing)?;
         open::expect(&self.geometry.space, &self.targets, self.blocks.queue_options.expect);
         open::lifetime(&self.geometry.space, &self.targets, self.blocks.queue_options.lifetime)?;
-        let maker = self.maker(worker, source, manners);
+        let maker = self.maker(worker, source, features);
         let perform = queues::build(self.targets, wanted, seat, maker)?;
         Ok(Box::new(move |seat, begin| {
             let mut outcome = perform(seat, begin);

@@ -1,8 +1,8 @@
 //! Puts the bytes of `fathom-content` into the buffers of a worker, and judges those that came back.
 
-use crate::alike::Pairs;
-use crate::caught::Caught;
 use crate::marks::{CHECK, OURS, ZEROS, number};
+use crate::mirror_compare::Pairs;
+use crate::mismatches::Caught;
 use crate::sys::arena::ArenaView;
 use fathom_content::{Damage, Filler, Known, Wrong, fio};
 use fathom_drive::{Checked, Content, Operation};

@@ -2,12 +2,12 @@
 //! or write as an operation and as a short one besides.
 
 mod change;
-mod ends;
+mod endpoints;
 
 use crate::files::OpenTarget;
 use crate::sys::arena::{Arena, ArenaView};
 use change::Changer;
-use ends::{Input, Output, Read};
+use endpoints::{Input, Output, Read};
 use fathom_drive::{
     Act, Begin, Job, Pace, Perform, Recorder, Seat, Serial, SerialParts, Steering, Trouble, WorkerOutcome,
     run_serial,

@@ -2,13 +2,13 @@
 //! conduct.
 
 use crate::block_task::Task;
-use crate::caught::Caught;
 use crate::cpus::{allowed_cpus, place};
 use crate::files::OpenTarget;
 use crate::history::History;
 use crate::logs::Logs;
+use crate::mismatches::Caught;
 use crate::progress::Progresses;
-use crate::{copy, manners, open, tasks, virtual_time};
+use crate::{copy, open, tasks, virtual_time, worker_features};
 use fathom_drive::{Clock, HostSampler, Job, conduct};
 use fathom_host::Roots;
 use fathom_record::{Attachments, Control, Event, Execute, ExecuteError, Outcome, Progress, Request};
@@ -89,7 +89,7 @@ fn jobs<'a>(
 ) -> Result<Vec<Job<'a>>, ExecuteError> {
     let cpus = allowed_cpus();
     let workers: u32 = plan.streams.iter().map(|stream| stream.workers).sum();
-    let flows = manners::flows(plan)?;
+    let flows = worker_features::flows(plan)?;
     let mut jobs = Vec::with_capacity(workers as usize);
     for (id, stream) in plan.streams.iter().enumerate() {
         if let Work::Copy(copying) = &stream.work {
@@ -111,14 +111,14 @@ fn jobs<'a>(
         task.known = known.map(|(_, progress)| progress.clone()).collect();
         for (worker, log) in (0..).zip(logs.open(plan, StreamId(id as u32), stream)?) {
             let task = task.clone();
-            let manners = manners::of(plan, id, worker, &task.blocks, &task.verbs, &flows, log);
+            let features = worker_features::of(plan, id, worker, &task.blocks, &task.verbs, &flows, log);
             jobs.push(Job {
                 stream: StreamId(id as u32),
                 worker,
                 cpus: place(&stream.placement, worker, jobs.len(), workers as usize, &cpus),
                 verbs: task.verbs.clone(),
                 targets: names.clone(),
-                prepare: Box::new(move |seat| task.prepare(seat, worker, manners)),
+                prepare: Box::new(move |seat| task.prepare(seat, worker, features)),
             });
         }
     }

@@ -4,9 +4,9 @@
 //! |---|---|
 //! | [`guard`] | who may be written to |
 //! | `open` | opens targets, settles sizes and regions |
-//! | [`lent`] | targets that are open already |
 //! | `cache_drop` | nothing stays in the page cache |
-//! | `caught` | records that were not as they should be |
+//! | [`preopened`] | targets that are open already |
+//! | `mismatches` | records that were not as they should be |
 //! | `history` | the last operations of a run |
 //! | `progress` | how far workers got that write what can be verified |
 //! | `copy` | bytes from one place to another |
@@ -18,18 +18,17 @@
 //! | `virtual_time` | runs a plan on simulated devices |
 //! | `source` | which operation comes next |
 //! | `marks` | what a source says of an operation's bytes |
-//! | `manners` | what workers do besides: think, sync at the end, keep in step |
+//! | `worker_features` | what workers do besides: think, sync at the end, keep in step |
 //! | `queues`, `sys`, `null`, `space` | how it is asked of the kernel |
-//! | `standing` | what a worker is to the system: priorities, user, locked memory |
-//! | `content`, `verifying`, `alike`, `checkers` | what bytes are written, and whether they are what is read |
+//! | `thread_attributes` | what a worker is to the system: priorities, user, locked memory |
+//! | `content`, `verification`, `mirror_compare`, `checkers`, `buffer_rotation` | what bytes are written, and whether they are what is read |
 //! | `priorities` | operations at a priority of their own |
 //! | `tasks` | what is done one act at a time: files, CPU time, commands |
 //! | [`logs`] | a line for each operation |
 
-mod alike;
 mod block_task;
+mod buffer_rotation;
 mod cache_drop;
-mod caught;
 mod checkers;
 mod content;
 mod copy;
@@ -39,28 +38,29 @@ mod files;
 mod geometry;
 pub mod guard;
 mod history;
-pub mod lent;
 pub mod logs;
-mod manners;
 mod marks;
+mod mirror_compare;
+mod mismatches;
 mod null;
 mod open;
 mod plan_check;
+pub mod preopened;
 mod priorities;
 mod progress;
 mod queues;
 mod source;
 mod space;
-mod standing;
 mod sys;
 mod tasks;
-mod turning;
-mod verifying;
+mod thread_attributes;
+mod verification;
 mod virtual_time;
+mod worker_features;
 mod worker_maker;
 
 pub use cpus::allowed_cpus;
 pub use execute::Engine;
-pub use lent::Lent;
+pub use preopened::Lent;
 pub use queues::buffer_bytes;
 pub use sys::semaphores::Semaphores;

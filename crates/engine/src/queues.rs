@@ -1,6 +1,7 @@
 //! Chooses how I/O is asked of the kernel, and falls back where that cannot be had: every fallback is an event of
 //! the record.
 
+use crate::buffer_rotation::Turning;
 use crate::cache_drop::CacheDrop;
 use crate::checkers::Beside;
 use crate::content::{Checks, Filling};
@@ -16,8 +17,7 @@ use crate::sys::mmap::MmapQueue;
 use crate::sys::pool::PoolQueue;
 use crate::sys::psync::{Flags, PsyncCalls, PsyncQueue};
 use crate::sys::stdio::StdioQueue;
-use crate::turning::Turning;
-use crate::verifying::spare;
+use crate::verification::spare;
 use crate::worker_maker::WorkerMaker;
 use fathom_drive::{Perform, Priorities as Told, Seat};
 use fathom_record::ExecuteError;

@@ -2,7 +2,7 @@
 
 use crate::block_task::Task;
 use crate::files::OpenTarget;
-use crate::{manners, open};
+use crate::{open, worker_features};
 use fathom_drive::sim::{Device, SimQueue, World};
 use fathom_drive::{SimulatedJob, simulate};
 use fathom_record::{Control, ExecuteError, Run};
@@ -46,7 +46,7 @@ fn jobs<'a>(
 ) -> Result<Vec<SimulatedJob<'a>>, ExecuteError> {
     let names: Arc<Vec<String>> =
         Arc::new((0..plan.targets.len() as u32).filter_map(|i| open::name_of(plan, TargetId(i))).collect());
-    let flows = manners::flows(plan)?;
+    let flows = worker_features::flows(plan)?;
     let mut jobs = Vec::new();
     for (id, stream) in plan.streams.iter().enumerate() {
         check(stream)?;
@@ -55,9 +55,9 @@ fn jobs<'a>(
             blocks.queue = QueueKind::Sim;
         }
         for worker in 0..stream.workers {
-            let manners = manners::of(plan, id, worker, &task.blocks, &task.verbs, &flows, None);
+            let features = worker_features::of(plan, id, worker, &task.blocks, &task.verbs, &flows, None);
             let queue = SimQueue::new(world);
-            let maker = task.maker(worker, task.source(worker, Arc::default())?, manners);
+            let maker = task.maker(worker, task.source(worker, Arc::default())?, features);
             jobs.push(SimulatedJob {
                 stream: StreamId(id as u32),
                 worker,

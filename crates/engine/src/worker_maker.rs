@@ -1,9 +1,9 @@
 //! The generic half of a worker: all of it but its queue, which decides what the loop is compiled for.
 
-use crate::verifying;
+use crate::verification;
 use fathom_drive::{
-    Begin, Content, Manners, Metronome, Pace, Parts, Perform, Published, Queue, Recorder, Source, Steering,
-    Stepper, Worker, run, sim::SimQueue,
+    Begin, Content, Metronome, Pace, Parts, Perform, Published, Queue, Recorder, Source, Steering, Stepper,
+    Worker, WorkerFeatures, run, sim::SimQueue,
 };
 use fathom_spec::{Arrival, QueueKind, Rate, Spacing, Stream, Verb, Work};
 use std::sync::Arc;
@@ -20,14 +20,14 @@ pub(crate) struct WorkerMaker {
     pub(crate) verbs: Vec<Verb>,
     /// The worker's own.
     pub(crate) seed: u64,
-    pub(crate) manners: Manners,
+    pub(crate) features: WorkerFeatures,
 }
 
 impl WorkerMaker {
     /// The work of one worker on a queue.
     pub(crate) fn on<Q: Queue + 'static>(self, queue: Q, content: Option<Box<dyn Content>>) -> Perform {
         Box::new(move |seat, begin| {
-            let plain = self.manners.is_plain();
+            let plain = self.features.is_plain();
             let parts = self.parts(queue, content, seat.steering.clone(), seat.published.clone(), begin);
             if plain { run(Worker::<_, false>::new(parts)) } else { run(Worker::<_, true>::new(parts)) }
         })
@@ -53,9 +53,9 @@ impl WorkerMaker {
         begin: Begin,
     ) -> Parts<Q> {
         let depth = self.stream.depth.most() as usize;
-        let spare = self.manners.spare;
+        let spare = self.features.spare;
         // A worker that verifies ends its writing by itself, and then reads to the end.
-        let time = self.stream.stop.time.filter(|_| !verifying::reads_again(&self.stream));
+        let time = self.stream.stop.time.filter(|_| !verification::reads_again(&self.stream));
         let until_ns = time.map_or(u64::MAX, |time| begin.at_ns.saturating_add(time.0));
         let recorder = Recorder::new(begin.interval, begin.frame, Some(begin.outbox), published.clone());
         let kind = match &self.stream.work {
@@ -82,7 +82,7 @@ impl WorkerMaker {
             until_ns,
             steering,
             published,
-            manners: Box::new(self.manners),
+            features: Box::new(self.features),
         }
     }
 }

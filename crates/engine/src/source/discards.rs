@@ -1,7 +1,7 @@
 //! Blocks that a verifying worker discards between writing and checking them: which ones, when, and what stands discarded
 //! now. Memory goes with what is discarded, and with nothing else.
 
-use super::apart::Range;
+use super::no_overlap::Range;
 use fathom_drive::Operation;
 use fathom_spec::{Discards, Verb};
 use rand_xoshiro::Xoshiro256Plus;

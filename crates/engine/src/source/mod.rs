@@ -1,20 +1,20 @@
 //! Which operation comes next: builds the source of one worker from what the plan says.
 
-mod apart;
-mod course;
 mod discards;
 mod generators;
 mod map;
 mod mixed;
+mod no_overlap;
 mod order;
-mod picked;
-mod series;
+mod shared_sequence;
 mod sizes;
 mod skewed;
+mod target_choice;
 #[cfg(test)]
 mod tests;
 mod trace;
 mod uniform;
+mod variable_records;
 mod verify;
 
 use crate::geometry::{Geometry, Grid};
@@ -24,7 +24,7 @@ use fathom_record::{CELLS, ExecuteError};
 use fathom_spec::{
     Blocks, Generator, Mix, Pattern, Sizes, Space, Stop, Stream, SyncKind, TargetId, Then, Verb, Verify,
 };
-pub use series::Series;
+pub use shared_sequence::Series;
 use std::sync::{Arc, Mutex};
 pub use trace::Recording;
 pub(crate) use verify::{Between, Writer};
@@ -140,7 +140,7 @@ pub fn build(
 ) -> Result<Box<dyn Source>, ExecuteError> {
     if let Pattern::Course(course) = &blocks.pattern {
         let seed = seed ^ (u64::from(worker) + 1).wrapping_mul(0xD6E8_FEB8_6659_FD93);
-        return Ok(Box::new(course::Walk::new(course, blocks, geometry, verbs, seed)?));
+        return Ok(Box::new(variable_records::Walk::new(course, blocks, geometry, verbs, seed)?));
     }
     let plain = match &geometry.space {
         Space::Picked { over, by } if over.len() > 1 => {
@@ -150,7 +150,7 @@ pub fn build(
     };
     let in_pairs = matches!(blocks.mix, Mix::TrimWrite | Mix::ReadWrite { .. });
     let apart = blocks.queue_options.no_overlap || in_pairs;
-    Ok(if apart && blocks.verify.is_none() { Box::new(apart::Apart::new(plain)) } else { plain })
+    Ok(if apart && blocks.verify.is_none() { Box::new(no_overlap::Apart::new(plain)) } else { plain })
 }
 
 /// Bytes of a block and from one block to the next.
@@ -196,7 +196,7 @@ fn picked(
         one_space(blocks, part, &each, (worker, workers), own, verbs)
     });
     let members: Vec<Box<dyn Source>> = members.collect::<Result<_, ExecuteError>>()?;
-    Ok(Box::new(picked::Picked::new(members, by, limit, seed ^ u64::from(worker))))
+    Ok(Box::new(target_choice::Picked::new(members, by, limit, seed ^ u64::from(worker))))
 }
 
 fn one_space(

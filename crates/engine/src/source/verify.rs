@@ -3,8 +3,8 @@
 //! number; the read that follows it must find that number or a later one. No two operations that overlap are ever in
 //! flight together, so that "later" has a meaning.
 
-use super::apart::{Gate, Range};
 use super::discards::{Discarding, Gone};
+use super::no_overlap::{Gate, Range};
 use crate::marks::{CHECK, OURS, ZEROS};
 use crate::progress::{Came, Known, Noting};
 use fathom_drive::{Fill, Operation, Pace, Source};

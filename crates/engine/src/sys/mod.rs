@@ -12,8 +12,8 @@ mod ring_descriptor;
 mod ring_entries;
 mod ring_mode;
 pub mod semaphores;
-pub mod standing;
 pub mod stdio;
+pub mod thread_attributes;
 
 #[cfg(test)]
 mod tests;

@@ -5,7 +5,7 @@ mod compute;
 mod files;
 mod names;
 
-use crate::standing;
+use crate::thread_attributes;
 use crate::worker_maker::pace;
 use fathom_drive::{
     Begin, Job, Perform, Recorder, Seat, Serial, SerialParts, WorkerOutcome, run_serial, worker_seed,
@@ -92,7 +92,7 @@ struct Task {
 impl Task {
     fn with<S: Serial + 'static>(self, work: S, seat: &Seat) -> Result<Perform, ExecuteError> {
         seat.queue("system calls, one at a time".to_owned());
-        let held = standing::take(&self.stream.terms.standing)?;
+        let held = thread_attributes::take(&self.stream.terms.standing)?;
         Ok(Box::new(move |seat, begin| {
             let outcome = self.perform(work, seat, begin);
             drop(held);

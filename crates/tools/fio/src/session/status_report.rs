@@ -3,7 +3,7 @@
 
 use super::eta::EtaLine;
 use crate::report::SoFar;
-use fathom_drive::{Balloon, HostSampler, Sampler};
+use fathom_drive::{HostSampler, IdleProbe, Sampler};
 use fathom_record::{Control, Event, EventKind, Interval, Run, Steer, Totals};
 use fathom_session::{Console, Signalled};
 use fathom_spec::{Nanos, Plan};
@@ -29,7 +29,7 @@ pub struct StatusReporter<'a> {
     sampler: HostSampler,
     print: Print<'a>,
     line: Option<EtaLine<'a>>,
-    idle: Option<&'a Balloon>,
+    idle: Option<&'a IdleProbe>,
     console: &'a Console,
     /// Blocks that were not as they should be and may still be told.
     mismatches_left: u32,
@@ -73,7 +73,7 @@ impl<'a> StatusReporter<'a> {
     }
 
     /// The same, telling what was left of the processors, too.
-    pub fn with_idleness(self, idle: Option<&'a Balloon>) -> Self {
+    pub fn with_idleness(self, idle: Option<&'a IdleProbe>) -> Self {
         StatusReporter { idle, ..self }
     }
 

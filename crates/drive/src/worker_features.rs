@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, Ordering::Relaxed};
 
 /// What a worker does besides the plain loop. The default is nothing.
 #[derive(Default)]
-pub struct Manners {
+pub struct WorkerFeatures {
     /// A pause after every so many operations, once they have all come back.
     pub think: Option<Think>,
     /// Once full, start none until no more than so many are outstanding.
@@ -44,12 +44,20 @@ pub struct Manners {
 /// By tag: the kernel's word for the priority that an operation had; 0: the worker's own.
 pub type Priorities = Arc<[AtomicU16]>;
 
-impl Manners {
-    /// Is there nothing that only a mannered worker does?
+impl WorkerFeatures {
+    /// Is there nothing that only a worker with features does?
     pub fn is_plain(&self) -> bool {
-        let Manners { think, low, hold, flow, timed_submits, last, log, .. } = self;
-        let Manners { latency_most_ns, reap_most, spare, priorities, amount, fatal: _, failures: _, .. } =
-            self;
+        let WorkerFeatures { think, low, hold, flow, timed_submits, last, log, .. } = self;
+        let WorkerFeatures {
+            latency_most_ns,
+            reap_most,
+            spare,
+            priorities,
+            amount,
+            fatal: _,
+            failures: _,
+            ..
+        } = self;
         let waits = think.is_some() || low.is_some() || hold.is_some() || flow.is_some() || amount.is_some();
         let takes = latency_most_ns.is_some() || reap_most.is_some() || priorities.is_some();
         !waits && !takes && !timed_submits && last.is_empty() && log.is_none() && *spare == 0
@@ -176,7 +184,7 @@ pub(crate) struct Allowed {
 }
 
 /// What holds a worker back, and where it stands with that.
-pub(crate) struct Restraint {
+pub(crate) struct Throttle {
     think: Option<Thinking>,
     low: Option<usize>,
     draining: bool,
@@ -201,15 +209,15 @@ struct Thinking {
     pause_ns: Option<(u64, u64)>,
 }
 
-impl Restraint {
+impl Throttle {
     /// `None` where nothing holds the worker back.
-    pub(crate) fn of(manners: &mut Manners) -> Option<Box<Restraint>> {
-        let think = manners.think.map(Thinking::new);
-        let hold = manners.hold.map(Holding::new);
-        let (low, flow) = (manners.low, manners.flow.take());
-        let reap = manners.reap_most.map(|most| Reaping { most: most.max(1), late: VecDeque::new() });
+    pub(crate) fn of(features: &mut WorkerFeatures) -> Option<Box<Throttle>> {
+        let think = features.think.map(Thinking::new);
+        let hold = features.hold.map(Holding::new);
+        let (low, flow) = (features.low, features.flow.take());
+        let reap = features.reap_most.map(|most| Reaping { most: most.max(1), late: VecDeque::new() });
         let any = think.is_some() || low.is_some() || hold.is_some() || flow.is_some() || reap.is_some();
-        any.then(|| Box::new(Restraint { think, low, draining: false, hold, flow, reap }))
+        any.then(|| Box::new(Throttle { think, low, draining: false, hold, flow, reap }))
     }
 
     /// What may be done with `room` by a worker that has so many outstanding.
@@ -383,19 +391,19 @@ impl Holding {
 mod tests {
     use super::*;
 
-    fn restraint(mut manners: Manners) -> Box<Restraint> {
-        Restraint::of(&mut manners).unwrap()
+    fn throttle(mut features: WorkerFeatures) -> Box<Throttle> {
+        Throttle::of(&mut features).unwrap()
     }
 
     #[test]
-    fn a_worker_without_manners_has_no_restraint() {
-        assert!(Restraint::of(&mut Manners::default()).is_none());
+    fn a_worker_without_features_has_no_throttle() {
+        assert!(Throttle::of(&mut WorkerFeatures::default()).is_none());
     }
 
     #[test]
     fn a_pause_begins_when_all_have_come_back_and_ends_on_time() {
         let plan = Think { wait: Nanos(100), spin: Nanos(30), every: 2, work: Nanos(0) };
-        let mut worker = restraint(Manners { think: Some(plan), ..Manners::default() });
+        let mut worker = throttle(WorkerFeatures { think: Some(plan), ..WorkerFeatures::default() });
         assert_eq!(worker.allowed(0, 0, 4, 4), Allowed { room: 2, until_ns: u64::MAX, at_least: 0 });
         worker.started(2);
         assert_eq!(worker.allowed(10, 2, 4, 2), Allowed { room: 0, until_ns: u64::MAX, at_least: 2 });
@@ -408,7 +416,7 @@ mod tests {
     #[test]
     fn a_pause_comes_after_so_long_a_work_or_so_many_operations_whichever_is_first() {
         let plan = Think { wait: Nanos(100), spin: Nanos(0), every: 3, work: Nanos(40) };
-        let mut worker = restraint(Manners { think: Some(plan), ..Manners::default() });
+        let mut worker = throttle(WorkerFeatures { think: Some(plan), ..WorkerFeatures::default() });
         assert_eq!(worker.allowed(0, 0, 1, 1).room, 1);
         worker.started(1);
         assert_eq!(worker.allowed(39, 0, 1, 1).room, 1);
@@ -421,7 +429,7 @@ mod tests {
 
     #[test]
     fn no_more_completions_are_taken_at_a_time_than_asked_for_and_none_is_lost() {
-        let mut worker = restraint(Manners { reap_most: Some(2), ..Manners::default() });
+        let mut worker = throttle(WorkerFeatures { reap_most: Some(2), ..WorkerFeatures::default() });
         let mut done: Vec<Completion> = (0..5).map(|tag| Completion { tag, result: 0 }).collect();
         let mut taken = Vec::new();
         for expected in [2, 2, 1, 0] {
@@ -435,7 +443,7 @@ mod tests {
 
     #[test]
     fn a_full_queue_is_refilled_only_when_it_has_sunk_to_its_low_mark() {
-        let mut worker = restraint(Manners { low: Some(2), ..Manners::default() });
+        let mut worker = throttle(WorkerFeatures { low: Some(2), ..WorkerFeatures::default() });
         assert_eq!(worker.allowed(0, 3, 8, 5).room, 5);
         assert_eq!(worker.allowed(0, 8, 8, 0), Allowed { room: 0, until_ns: u64::MAX, at_least: 6 });
         assert_eq!(worker.allowed(0, 3, 8, 5).room, 0);
@@ -445,7 +453,7 @@ mod tests {
     #[test]
     fn a_latency_is_held_by_the_deepest_queue_that_can() {
         let plan = Hold { target: Nanos(1000), share: 0.9, window: Nanos(100) };
-        let mut worker = restraint(Manners { hold: Some(plan), ..Manners::default() });
+        let mut worker = throttle(WorkerFeatures { hold: Some(plan), ..WorkerFeatures::default() });
         let mut now = 10_000;
         for _ in 0..20_000 {
             now += 10;
@@ -462,7 +470,7 @@ mod tests {
         let flow = Arc::new(Flow::new([3, 1]));
         let share = |member| {
             let share = FlowShare { flow: flow.clone(), member, tolerance: 0 };
-            restraint(Manners { flow: Some(share), ..Manners::default() })
+            throttle(WorkerFeatures { flow: Some(share), ..WorkerFeatures::default() })
         };
         let (mut one, mut other) = (share(0), share(1));
         let (mut ones, mut others) = (0, 0);

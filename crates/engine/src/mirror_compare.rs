@@ -1,6 +1,6 @@
 //! What two targets hold at the same place, compared: the first that comes back of a pair is kept until the second does.
 
-use crate::caught::Caught;
+use crate::mismatches::Caught;
 use fathom_content::{Wrong, compare};
 use fathom_drive::Operation;
 use std::collections::HashMap;

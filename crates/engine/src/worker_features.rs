@@ -1,7 +1,7 @@
 //! What a worker of a stream does besides keeping so many I/Os outstanding, from what the plan says.
 
-use crate::verifying;
-use fathom_drive::{Amount, Flow, FlowShare, Hold, LogPen, Manners, Operation};
+use crate::verification;
+use fathom_drive::{Amount, Flow, FlowShare, Hold, LogPen, Operation, WorkerFeatures};
 use fathom_record::{CELLS, ExecuteError};
 use fathom_spec::{Arrival, Blocks, CellId, Depth, Plan, Shared, Space, Stream, SyncKind, Verb};
 use std::collections::BTreeMap;
@@ -45,7 +45,7 @@ fn share(plan: &Plan, flows: &Flows, id: usize, worker: u32) -> Option<FlowShare
     Some(FlowShare { flow: flow.clone(), member: member as usize, tolerance: *tolerance })
 }
 
-/// The manners of one worker. `log` is its end of the stream's log, if there is one.
+/// The features of one worker. `log` is its end of the stream's log, if there is one.
 pub(crate) fn of(
     plan: &Plan,
     id: usize,
@@ -54,7 +54,7 @@ pub(crate) fn of(
     verbs: &[Verb],
     flows: &Flows,
     log: Option<LogPen>,
-) -> Manners {
+) -> WorkerFeatures {
     let stream = &plan.streams[id];
     let hold = match stream.depth {
         Depth::Latency { target, share, window, .. } => Some(Hold { target, share, window }),
@@ -68,9 +68,10 @@ pub(crate) fn of(
         Arrival::Closed { think } => think,
         _ => None,
     };
-    let spare = verifying::checkers(blocks).map_or(0, |(checkers, _)| verifying::spare(checkers) as usize);
+    let spare =
+        verification::checkers(blocks).map_or(0, |(checkers, _)| verification::spare(checkers) as usize);
     let tags = stream.depth.most() as usize + spare;
-    Manners {
+    WorkerFeatures {
         think,
         low,
         hold,

@@ -7,7 +7,7 @@ const READY_STEPS: u32 = 4;
 /// all of it is prepared, and meanwhile the device stands idle. So while the device is what is waited for, each operation
 /// goes out at once; when completions are there as fast as operations go out, the CPU is what counts, and batches grow.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Chunk {
+pub(crate) struct SubmitBatch {
     now: usize,
     least: usize,
     most: usize,
@@ -17,12 +17,12 @@ pub(crate) struct Chunk {
     ready: u32,
 }
 
-impl Chunk {
+impl SubmitBatch {
     /// Starts with the fewest.
     pub(crate) fn between(least: usize, most: usize) -> Self {
         let most = most.max(1);
         let least = least.clamp(1, most);
-        Chunk { now: least, least, most, waits: true, ready: 0 }
+        SubmitBatch { now: least, least, most, waits: true, ready: 0 }
     }
 
     /// The most in the next submission.
@@ -60,46 +60,46 @@ mod tests {
 
     #[test]
     fn a_device_that_is_waited_for_gets_its_operations_one_by_one() {
-        let mut chunk = Chunk::between(1, 128);
+        let mut batch = SubmitBatch::between(1, 128);
         for _ in 0..100 {
-            chunk.waits(true);
-            chunk.follow(8, 8);
+            batch.waits(true);
+            batch.follow(8, 8);
             for _ in 0..8 {
-                chunk.waits(false);
-                chunk.follow(0, 16);
-                assert_eq!(chunk.most_now(), 1);
+                batch.waits(false);
+                batch.follow(0, 16);
+                assert_eq!(batch.most_now(), 1);
             }
         }
     }
 
     #[test]
     fn completions_without_waiting_let_batches_grow_to_the_most_and_stay() {
-        let mut chunk = Chunk::between(1, 100);
+        let mut batch = SubmitBatch::between(1, 100);
         for _ in 0..7 * READY_STEPS {
-            chunk.waits(chunk.most_now() == 100);
-            chunk.follow(chunk.most_now(), 0);
+            batch.waits(batch.most_now() == 100);
+            batch.follow(batch.most_now(), 0);
         }
-        assert_eq!(chunk.most_now(), 100);
-        chunk.waits(true);
-        chunk.follow(100, 0);
-        assert_eq!(chunk.most_now(), 100);
+        assert_eq!(batch.most_now(), 100);
+        batch.waits(true);
+        batch.follow(100, 0);
+        assert_eq!(batch.most_now(), 100);
     }
 
     #[test]
     fn batches_shrink_when_the_device_slows_down() {
-        let mut chunk = Chunk { now: 64, ..Chunk::between(1, 64) };
+        let mut batch = SubmitBatch { now: 64, ..SubmitBatch::between(1, 64) };
         for size in [32, 16, 8, 4, 2, 1, 1] {
-            chunk.waits(true);
-            chunk.follow(1, 63);
-            assert_eq!(chunk.most_now(), size);
+            batch.waits(true);
+            batch.follow(1, 63);
+            assert_eq!(batch.most_now(), size);
         }
     }
 
     #[test]
     fn what_the_plan_says_is_kept() {
-        let mut chunk = Chunk::between(16, 16);
-        chunk.waits(true);
-        chunk.follow(1, 20);
-        assert_eq!(chunk.most_now(), 16);
+        let mut batch = SubmitBatch::between(16, 16);
+        batch.waits(true);
+        batch.follow(1, 20);
+        assert_eq!(batch.most_now(), 16);
     }
 }

@@ -120,8 +120,8 @@ impl Filling {
 #[repr(align(128))]
 struct Counted(AtomicU64);
 
-/// One thread on each processor, which fills what is left of it between [`Balloon::fill`] and [`Balloon::end`].
-pub struct Balloon {
+/// One thread on each processor, which fills what is left of it between [`IdleProbe::fill`] and [`IdleProbe::end`].
+pub struct IdleProbe {
     threads: Vec<Filling>,
     phase: Arc<AtomicU8>,
     clock: Clock,
@@ -129,11 +129,11 @@ pub struct Balloon {
     unit: UnitWork,
 }
 
-impl Balloon {
+impl IdleProbe {
     /// Starts a thread on each of these processors, all at once, and times units there: some ms.
-    pub fn calibrate(cpus: &[usize]) -> std::io::Result<Balloon> {
+    pub fn calibrate(cpus: &[usize]) -> std::io::Result<IdleProbe> {
         let phase = Arc::new(AtomicU8::new(WAITING));
-        let mut balloon = Balloon {
+        let mut probe = IdleProbe {
             threads: Vec::new(),
             phase: phase.clone(),
             clock: Clock::start(),
@@ -148,18 +148,18 @@ impl Balloon {
             let thread = std::thread::Builder::new()
                 .name(format!("idle-{cpu}"))
                 .spawn(move || one(cpu, &tell, &phase, &counted.0))?;
-            balloon.threads.push(Filling { cpu, unit_ns: 0.0, units, thread });
+            probe.threads.push(Filling { cpu, unit_ns: 0.0, units, thread });
             told.push(hear);
         }
         let mut all = Vec::new();
-        for (filling, hear) in balloon.threads.iter_mut().zip(told) {
+        for (filling, hear) in probe.threads.iter_mut().zip(told) {
             let seen =
                 hear.recv().map_err(|_| std::io::Error::other("a thread of the idle class ended"))??;
             filling.unit_ns = UnitWork::of(&seen).mean_ns;
             all.extend(seen);
         }
-        balloon.unit = UnitWork::of(&all);
-        Ok(balloon)
+        probe.unit = UnitWork::of(&all);
+        Ok(probe)
     }
 
     /// What a unit takes, over all processors.
@@ -197,7 +197,7 @@ impl Balloon {
     }
 }
 
-impl Drop for Balloon {
+impl Drop for IdleProbe {
     fn drop(&mut self) {
         self.turn(OVER);
     }
@@ -286,17 +286,17 @@ mod tests {
 
     #[test]
     fn a_thread_of_the_idle_class_counts_between_fill_and_end() {
-        let mut balloon = Balloon::calibrate(&[0]).unwrap();
-        assert!(balloon.unit().mean_ns > 1.0);
-        balloon.fill();
+        let mut probe = IdleProbe::calibrate(&[0]).unwrap();
+        assert!(probe.unit().mean_ns > 1.0);
+        probe.fill();
         // However busy the machine is, an idle thread gets a little of it at last.
         std::thread::sleep(std::time::Duration::from_millis(30));
-        let before = balloon.so_far();
-        let idleness = balloon.end();
+        let before = probe.so_far();
+        let idleness = probe.end();
         assert!(before.each[0].units <= idleness.each[0].units && before.elapsed_ns <= idleness.elapsed_ns);
         assert_eq!(idleness.each.len(), 1);
         assert!(idleness.elapsed_ns >= 30_000_000);
         assert!((0.0..=1.0).contains(&idleness.each[0].share(idleness.elapsed_ns)));
-        drop(Balloon::calibrate(&[0]).unwrap());
+        drop(IdleProbe::calibrate(&[0]).unwrap());
     }
 }

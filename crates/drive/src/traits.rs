@@ -88,6 +88,6 @@ pub enum Checked {
     /// Not as it should be.
     Bad(Box<EventKind>),
     /// Somebody else checks; the tag comes back later through [`Content::returned`]. Only where
-    /// [`crate::Manners::spare`] says so: a plain worker does not ask for it.
+    /// [`crate::WorkerFeatures::spare`] says so: a plain worker does not ask for it.
     Later,
 }

@@ -1,6 +1,6 @@
 //! What a worker is to the system, taken on its own thread before it works: priorities, user, locked memory.
 
-use crate::sys::standing::{Locked, set_io_priority, set_memory_policy};
+use crate::sys::thread_attributes::{Locked, set_io_priority, set_memory_policy};
 use fathom_record::ExecuteError;
 use fathom_spec::Standing;
 use rustix::process::{Gid, Uid};

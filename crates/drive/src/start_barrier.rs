@@ -5,7 +5,7 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 /// Workers wait at it until all are there, or until it is said that not all will come.
 #[derive(Debug)]
-pub(crate) struct Gate {
+pub(crate) struct StartBarrier {
     state: Mutex<Waiting>,
     changed: Condvar,
 }
@@ -16,10 +16,13 @@ struct Waiting {
     called_off: bool,
 }
 
-impl Gate {
-    /// A gate for so many.
+impl StartBarrier {
+    /// A barrier for so many.
     pub(crate) fn new(workers: usize) -> Self {
-        Gate { state: Mutex::new(Waiting { missing: workers, called_off: false }), changed: Condvar::new() }
+        StartBarrier {
+            state: Mutex::new(Waiting { missing: workers, called_off: false }),
+            changed: Condvar::new(),
+        }
     }
 
     /// Waits until all are there. `false`: they will not be, and nobody begins.
@@ -42,21 +45,21 @@ impl Gate {
 
 /// What the workers of each stream wait at until all are there. Streams that end together (each takes its own group
 /// down) begin together, too.
-pub(crate) fn gates<P>(streams: &[StreamLaunch<P>]) -> Vec<Arc<Gate>> {
-    let mut gates: Vec<Arc<Gate>> = Vec::with_capacity(streams.len());
+pub(crate) fn start_barriers<P>(streams: &[StreamLaunch<P>]) -> Vec<Arc<StartBarrier>> {
+    let mut barriers: Vec<Arc<StartBarrier>> = Vec::with_capacity(streams.len());
     for (place, stream) in streams.iter().enumerate() {
         let mate = |other: &StreamLaunch<P>| stream.group.is_some() && other.group == stream.group;
-        let gate = match streams[..place].iter().position(mate) {
-            Some(first) => gates[first].clone(),
+        let barrier = match streams[..place].iter().position(mate) {
+            Some(first) => barriers[first].clone(),
             None => {
                 let mates = streams[place + 1..].iter().filter(|other| mate(other));
                 let workers = stream.workers.len() + mates.map(|other| other.workers.len()).sum::<usize>();
-                Arc::new(Gate::new(workers.max(1)))
+                Arc::new(StartBarrier::new(workers.max(1)))
             }
         };
-        gates.push(gate);
+        barriers.push(barrier);
     }
-    gates
+    barriers
 }
 
 #[cfg(test)]
@@ -67,19 +70,19 @@ mod tests {
     #[test]
     fn streams_that_end_together_wait_for_each_other_and_others_for_nobody() {
         let groups = [Some(GroupId(0)), None, Some(GroupId(0)), None, Some(GroupId(1))];
-        let gates = gates::<()>(&groups.map(|group| StreamLaunch { group, workers: Vec::new() }));
-        let same = |a: usize, b: usize| Arc::ptr_eq(&gates[a], &gates[b]);
+        let barriers = start_barriers::<()>(&groups.map(|group| StreamLaunch { group, workers: Vec::new() }));
+        let same = |a: usize, b: usize| Arc::ptr_eq(&barriers[a], &barriers[b]);
         assert!(same(0, 2) && !same(0, 1) && !same(1, 3) && !same(0, 4));
     }
 
     #[test]
     fn a_gate_opens_when_all_are_there_and_sends_all_home_when_one_will_not_come() {
         let all_of = |expected: usize, called_off: bool| {
-            let gate = Gate::new(expected);
+            let barrier = StartBarrier::new(expected);
             std::thread::scope(|scope| {
-                let waiting: Vec<_> = (0..3).map(|_| scope.spawn(|| gate.wait())).collect();
+                let waiting: Vec<_> = (0..3).map(|_| scope.spawn(|| barrier.wait())).collect();
                 if called_off {
-                    gate.call_off();
+                    barrier.call_off();
                 }
                 waiting.into_iter().map(|one| one.join().unwrap()).collect::<Vec<bool>>()
             })
