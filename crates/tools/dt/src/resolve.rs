@@ -1,6 +1,7 @@
 //! What typed options mean together: which file, which sizes, from where, who takes part, and what does not go together.
 
-use super::options::{OptionError, Options};
+use super::error::OptionError;
+use super::options::Options;
 use super::shape::{Increment, Mode, Records, Shape, drawn};
 
 impl Options {

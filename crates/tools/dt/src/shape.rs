@@ -1,7 +1,7 @@
 //! The shape of a test: sizes of records, direction, shares of reads and of random places, and who takes part.
 
+use super::error::{OptionError, wrong};
 use super::number::Numbers;
-use super::options::{OptionError, wrong};
 
 /// How the size of a record changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! dt's named workloads: an option that stands for others.
 
-use super::options::OptionError;
+use super::error::OptionError;
 
 /// Name, what it is, the options it stands for. Those of dt that name directories, files or job control are not here.
 pub const WORKLOADS: &[(&str, &str, &str)] = &[

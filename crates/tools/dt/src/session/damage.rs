@@ -3,8 +3,7 @@
 use super::context::JobContext;
 use super::print;
 use super::runner::RunPlans;
-use super::test::Test;
-use crate::{self as dt, Corruption, Half, Options, SecondRead};
+use crate::{self as dt, Corruption, Half, Options, PassFacts, Report, SecondRead};
 use anyhow::Result;
 use fathom_content::{Damage, dt as content};
 use fathom_host::extents;
@@ -16,20 +15,34 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::Duration;
 
-/// Tells of each, as many as the test allows.
+/// The pass in which records were wrong.
+pub struct Place<'a> {
+    /// The test, as this pass does it.
+    pub options: &'a Options,
+    /// What is known of the target.
+    pub facts: &'a PassFacts,
+    /// Says what there is to be said.
+    pub report: &'a Report<'a>,
+    /// What the test shares with others.
+    pub context: JobContext<'a>,
+    /// Which pass it is, from 1.
+    pub pass: u64,
+}
+
+/// Tells of each, as many as the test allows, and counts them among its errors.
 pub fn tell(
-    test: &mut Test<'_>,
+    place: &Place<'_>,
     runner: &mut dyn RunPlans,
-    pass: u64,
     mismatches: Vec<Mismatch>,
+    errors: &mut u64,
 ) -> Result<()> {
-    let (options, context) = (test.options, test.context);
-    let format = dt::format(options, &test.facts, pass);
+    let Place { options, facts, report, context, pass } = *place;
+    let format = dt::format(options, facts, pass);
     for record in mismatches {
-        if options.errors > 0 && test.total.errors >= options.errors {
+        if options.errors > 0 && *errors >= options.errors {
             break;
         }
-        test.total.errors += 1;
+        *errors += 1;
         let mut expected = record.expected;
         if expected.is_empty() {
             expected.resize(record.bytes.len(), 0);
@@ -38,7 +51,7 @@ pub fn tell(
         let counted =
             record.offset.saturating_sub(options.start()) / options.records_of(false).most.max(1) + 1;
         let mut corruption = Corruption {
-            number: test.total.errors,
+            number: *errors,
             when: context.environment.ctime(),
             pass,
             record_offset: record.offset,
@@ -59,13 +72,13 @@ pub fn tell(
             ..Corruption::default()
         };
         locate(&mut corruption);
-        print(context.console, |out| test.report.damage(&corruption, out))?;
+        print(context.console, |out| report.damage(&corruption, out))?;
         if corruption.number == 1 {
             trigger(options, context, "miscompare", corruption.record_offset + corruption.index() as u64);
         }
-        let (again, read) = read_again(test, runner, &corruption);
+        let (again, read) = read_again(place, runner, &corruption);
         let saved = save(&corruption, read.as_deref(), options.crew.thread);
-        print(context.console, |out| test.report.second_read(&corruption, again, &saved, out))?;
+        print(context.console, |out| report.second_read(&corruption, again, &saved, out))?;
     }
     Ok(())
 }
@@ -89,22 +102,22 @@ fn locate(corruption: &mut Corruption) {
 
 /// Reads the record again after a delay; answers what was read, if it could be.
 fn read_again(
-    test: &Test<'_>,
+    place: &Place<'_>,
     runner: &mut dyn RunPlans,
     corruption: &Corruption,
 ) -> (SecondRead, Option<Vec<u8>>) {
-    let options = test.options;
+    let options = place.options;
     let length = corruption.found.len() as u64;
     let mut one = options.of_record(corruption.record_offset, length, corruption.pass);
     // The plan is that of the same pass: it finds the pattern itself.
     (one.iot_pass, one.pattern) = (options.iot_pass, options.pattern.clone());
-    let facts = dt::PassFacts { length, ..test.facts.clone() };
+    let facts = dt::PassFacts { length, ..place.facts.clone() };
     let half = if options.pairs() { Half::Verify } else { Half::Read };
     let plan = dt::plan(&one, &facts, corruption.pass, half);
     let mut last = (SecondRead::Failed, None);
     for _ in 0..options.retry_limit.max(1) {
         for _ in 0..options.retry_delay * 20 {
-            if test.context.interrupt.raised() {
+            if place.context.interrupt.raised() {
                 return last;
             }
             std::thread::sleep(Duration::from_millis(50));

@@ -187,7 +187,9 @@ impl<'a> Test<'a> {
         let before = self.total.errors;
         if !outcome.mismatches.is_empty() {
             self.context.progress.clear();
-            damage::tell(self, runner, pass, outcome.mismatches)?;
+            let (facts, report, context) = (&self.facts, &self.report, self.context);
+            let place = damage::Place { options, facts, report, context, pass };
+            damage::tell(&place, runner, outcome.mismatches, &mut self.total.errors)?;
         }
         // Only the first ones are kept with their bytes; all of them count.
         let all = self.total.errors.max(before + wrong as u64);
