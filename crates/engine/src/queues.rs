@@ -1,7 +1,7 @@
 //! Chooses how I/O is asked of the kernel, and falls back where that cannot be had: every fallback is an event of
 //! the record.
 
-use crate::buffer_rotation::Turning;
+use crate::buffer_rotation::BufferRotation;
 use crate::checkers::Beside;
 use crate::content::{Checks, Filling};
 use crate::files::OpenTarget;
@@ -123,7 +123,8 @@ fn attempt(
     let checkers = (0..wanted.checkers.0).filter_map(|_| content(ArenaView::of(&arena))).collect();
     let inner = Beside::before(content(view), checkers, &wanted.checkers.1)?;
     let turns = arena.turns();
-    let filling = || Turning::before(Remembering::before(inner, &wanted.history, seat.clock, second), turns);
+    let filling =
+        || BufferRotation::before(Remembering::before(inner, &wanted.history, seat.clock, second), turns);
     let priorities = Priorities::of(&wanted.priorities, wanted.seed, wanted.told.clone());
     let syncs = (wanted.commit, wanted.sync);
     let clock = seat.clock;
