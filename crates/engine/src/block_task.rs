@@ -4,7 +4,7 @@ use crate::content::Checks;
 use crate::files::OpenTarget;
 use crate::geometry::Geometry;
 use crate::history::History;
-use crate::mismatches::Caught;
+use crate::mismatches::Mismatches;
 use crate::plan_check::{self, refuse};
 use crate::progress::{Known, Progresses};
 use crate::queues::{self, Wanted};
@@ -32,7 +32,7 @@ pub(crate) struct Task {
     /// The stream's shared source, when the plan names one.
     shared: Option<source::Common>,
     recording: Option<source::Recording>,
-    pub(crate) caught: Caught,
+    pub(crate) mismatches: Mismatches,
     pub(crate) history: History,
     pub(crate) progresses: Progresses,
     /// How far each worker of an earlier run got.
@@ -101,7 +101,7 @@ impl Task {
             seed,
             shared,
             recording,
-            caught: Caught::default(),
+            mismatches: Mismatches::default(),
             history: History::default(),
             progresses: Progresses::default(),
             known: Vec::new(),
@@ -187,7 +187,7 @@ impl Task {
             stream: self.id,
             names: self.names.clone(),
             writer: fathom_content::fio::Writer { run: self.seed, worker: worker as u16 + 1 },
-            caught: self.caught.clone(),
+            mismatches: self.mismatches.clone(),
         });
         let wanted = Wanted {
             kind: self.blocks.queue,

@@ -5,23 +5,23 @@ use fathom_drive::{Checked, Content, Operation};
 use fathom_record::EventKind;
 
 /// Moves the buffer of each operation before it is filled, and hands everything to the content that it stands before.
-pub(crate) struct Turning {
+pub(crate) struct BufferRotation {
     turns: Turns,
     next: u8,
     inner: Option<Box<dyn Content>>,
 }
 
-impl Turning {
+impl BufferRotation {
     /// Stands before a content where buffers turn.
     pub(crate) fn before(inner: Option<Box<dyn Content>>, turns: Option<Turns>) -> Option<Box<dyn Content>> {
         match turns {
             None => inner,
-            Some(turns) => Some(Box::new(Turning { turns, next: 0, inner })),
+            Some(turns) => Some(Box::new(BufferRotation { turns, next: 0, inner })),
         }
     }
 }
 
-impl Content for Turning {
+impl Content for BufferRotation {
     fn fill(&mut self, operation: &Operation, tag: u32) {
         self.turns.set(tag, self.next);
         self.next = (self.next + 1) % self.turns.count();

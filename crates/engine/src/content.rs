@@ -2,7 +2,7 @@
 
 use crate::marks::{CHECK, OURS, ZEROS, number};
 use crate::mirror_compare::Pairs;
-use crate::mismatches::Caught;
+use crate::mismatches::Mismatches;
 use crate::sys::arena::ArenaView;
 use fathom_content::{Damage, Filler, Known, Wrong, fio};
 use fathom_drive::{Checked, Content, Operation};
@@ -20,7 +20,7 @@ pub(crate) struct Checks {
     /// Who signs what is written.
     pub writer: fio::Writer,
     /// Where records that do not pass are kept.
-    pub caught: Caught,
+    pub mismatches: Mismatches,
 }
 
 /// Fills buffers before they are written, and checks what was read.
@@ -77,7 +77,7 @@ impl Content for Filling {
         }
         let bytes = self.view.bytes(tag, operation.length as usize);
         if let Some(pairs) = &mut self.pairs {
-            let wrong = pairs.take(operation, bytes, &checks.caught);
+            let wrong = pairs.take(operation, bytes, &checks.mismatches);
             return wrong.map_or(Checked::Good, |wrong| mismatch(checks, operation, &wrong));
         }
         let known = match operation.mark & OURS {
@@ -89,7 +89,7 @@ impl Content for Filling {
             false => self.filler.check(bytes, operation.offset, known),
         };
         let Some(wrong) = wrong else { return Checked::Good };
-        checks.caught.keep((operation.target, operation.offset), operation.mark, (&[], bytes), &wrong);
+        checks.mismatches.keep((operation.target, operation.offset), operation.mark, (&[], bytes), &wrong);
         mismatch(checks, operation, &wrong)
     }
 }

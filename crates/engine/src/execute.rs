@@ -6,7 +6,7 @@ use crate::cpus::{allowed_cpus, place};
 use crate::files::OpenTarget;
 use crate::history::History;
 use crate::logs::Logs;
-use crate::mismatches::Caught;
+use crate::mismatches::Mismatches;
 use crate::progress::Progresses;
 use crate::{copy, open, tasks, virtual_time, worker_features};
 use fathom_drive::{Clock, HostSampler, Job, conduct};
@@ -47,9 +47,10 @@ impl Execute for Engine {
                 hint: "allow it if you know what they do".to_owned(),
             });
         }
-        let (caught, history) = (Caught::default(), History::new(history));
+        let (mismatches, history) = (Mismatches::default(), History::new(history));
         let progresses = Progresses::new(progress);
-        let seen = Seen { caught: &caught, history: &history, progresses: &progresses, known: &known };
+        let seen =
+            Seen { mismatches: &mismatches, history: &history, progresses: &progresses, known: &known };
         let who = (&self.roots, permits);
         let jobs = jobs(plan, (&targets, &names), &recordings, who, &mut logs, seen)?;
         let mut sampler = HostSampler::new(self.roots.clone(), disks);
@@ -61,7 +62,7 @@ impl Execute for Engine {
         }
         let made = opened.happenings.into_iter().map(|what| Event { at_ns: 0, what });
         run.events.splice(0..0, made);
-        let (mismatches, history, progress) = (caught.take(), history.take(), progresses.take());
+        let (mismatches, history, progress) = (mismatches.take(), history.take(), progresses.take());
         Ok(Outcome { run, mismatches, history, progress })
     }
 
@@ -73,7 +74,7 @@ impl Execute for Engine {
 /// What is kept of a run beside its record, and what is known of an earlier one.
 #[derive(Clone, Copy)]
 struct Seen<'a> {
-    caught: &'a Caught,
+    mismatches: &'a Mismatches,
     history: &'a History,
     progresses: &'a Progresses,
     known: &'a [(StreamId, Progress)],
@@ -104,7 +105,7 @@ fn jobs<'a>(
             continue;
         }
         let mut task = Task::new(plan, id, targets, names, recordings)?;
-        task.caught = seen.caught.clone();
+        task.mismatches = seen.mismatches.clone();
         task.history = seen.history.clone();
         task.progresses = seen.progresses.clone();
         let known = seen.known.iter().filter(|(of, _)| of.0 as usize == id);

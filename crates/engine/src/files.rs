@@ -1,6 +1,6 @@
 //! An open target: its descriptor, its size, and what direct I/O asks of it.
 
-use crate::Lent;
+use crate::PreopenedTarget;
 use fathom_record::ExecuteError;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::FileTypeExt;
@@ -38,8 +38,8 @@ impl OpenTarget {
     }
 
     /// A target that was open already.
-    pub fn lent(lent: Lent) -> Self {
-        let file = std::fs::File::from(lent.into_fd());
+    pub fn preopened(target: PreopenedTarget) -> Self {
+        let file = std::fs::File::from(target.into_fd());
         let about = file.metadata();
         let device = about.as_ref().is_ok_and(|about| about.file_type().is_block_device());
         let size_bytes = about.map_or(0, |about| about.len());

@@ -61,6 +61,6 @@ mod worker_maker;
 
 pub use cpus::allowed_cpus;
 pub use execute::Engine;
-pub use preopened::Lent;
+pub use preopened::PreopenedTarget;
 pub use queues::buffer_bytes;
 pub use sys::semaphores::Semaphores;

@@ -1,6 +1,6 @@
 //! What two targets hold at the same place, compared: the first that comes back of a pair is kept until the second does.
 
-use crate::mismatches::Caught;
+use crate::mismatches::Mismatches;
 use fathom_content::{Wrong, compare};
 use fathom_drive::Operation;
 use std::collections::HashMap;
@@ -15,7 +15,12 @@ pub(crate) struct Pairs {
 
 impl Pairs {
     /// Takes one read; answers what is wrong with the second target's bytes, once both are there.
-    pub(crate) fn take(&mut self, operation: &Operation, bytes: &[u8], caught: &Caught) -> Option<Wrong> {
+    pub(crate) fn take(
+        &mut self,
+        operation: &Operation,
+        bytes: &[u8],
+        mismatches: &Mismatches,
+    ) -> Option<Wrong> {
         let Some((target, offset, other)) = self.waiting.remove(&operation.mark) else {
             let mut kept = self.spare.pop().unwrap_or_default();
             kept.clear();
@@ -30,7 +35,7 @@ impl Pairs {
         };
         let wrong = compare(told, found, at.1);
         if let Some(wrong) = &wrong {
-            caught.keep(at, operation.mark, (told, found), wrong);
+            mismatches.keep(at, operation.mark, (told, found), wrong);
         }
         self.spare.push(other);
         wrong

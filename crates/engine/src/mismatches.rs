@@ -9,9 +9,9 @@ const MOST: usize = 16;
 
 /// The first records that did not pass; shared by the workers of a run and whoever runs it.
 #[derive(Clone, Debug, Default)]
-pub struct Caught(Arc<Mutex<Vec<Mismatch>>>);
+pub struct Mismatches(Arc<Mutex<Vec<Mismatch>>>);
 
-impl Caught {
+impl Mismatches {
     /// Keeps one more, if there is room: place, mark, what was expected if that must be kept, and what was found.
     pub(crate) fn keep(
         &self,

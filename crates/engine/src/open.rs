@@ -1,6 +1,6 @@
 //! Opens a plan's targets, settles their sizes, and says where on them each stream works.
 
-use crate::Lent;
+use crate::PreopenedTarget;
 use crate::files::OpenTarget;
 use crate::geometry::Geometry;
 use crate::guard;
@@ -35,11 +35,11 @@ pub fn open(
     for (id, target) in plan.targets.iter().enumerate() {
         let here = preopened.iter_mut().find(|one| one.as_ref().is_some_and(|one| one.0.0 as usize == id));
         if let Some((_, handle)) = here.and_then(Option::take) {
-            let lent = handle.0.downcast::<Lent>().map_err(|_| ExecuteError::Plan {
+            let target = handle.0.downcast::<PreopenedTarget>().map_err(|_| ExecuteError::Plan {
                 what: "a target was opened by another executor".to_owned(),
                 hint: "this is a mistake in the program that made the request".to_owned(),
             })?;
-            opened.targets.push(OpenTarget::lent(*lent));
+            opened.targets.push(OpenTarget::preopened(*target));
             continue;
         }
         let open = match target {
@@ -174,7 +174,7 @@ pub fn geometry(
             block: Bytes(most),
         });
     }
-    // A shared course follows its own arithmetic: what the kernel refuses of it is a fault of the run.
+    // A shared sequence follows its own arithmetic: what the kernel refuses of it is a fault of the run.
     if blocks.shared.is_none() && logical_block > 1 && !blocks.sizes.least().0.is_multiple_of(logical_block) {
         return Err(ExecuteError::Misaligned { block: blocks.sizes.least(), logical_block });
     }

@@ -10,19 +10,19 @@ use std::os::unix::fs::FileTypeExt;
 
 /// An open descriptor for the engine. One that may be written to is only made with the guard's word.
 #[derive(Debug)]
-pub struct Lent {
+pub struct PreopenedTarget {
     fd: OwnedFd,
 }
 
-impl Lent {
+impl PreopenedTarget {
     /// To be read.
     pub fn to_read(fd: OwnedFd) -> Self {
-        Lent { fd }
+        PreopenedTarget { fd }
     }
 
     /// To be written; the guard has allowed it.
     pub fn to_write(fd: OwnedFd, _allowed: &Writable) -> Self {
-        Lent { fd }
+        PreopenedTarget { fd }
     }
 
     /// Standard output as it is. Whoever redirected it chose the place; a block device needs the guard's word all
@@ -38,7 +38,7 @@ impl Lent {
             let path = std::fs::read_link(roots.proc.join("self/fd/1")).map_err(fail)?;
             allow(roots, &path, permits)?;
         }
-        Ok(Lent { fd: file.into() })
+        Ok(PreopenedTarget { fd: file.into() })
     }
 
     /// As a request carries it.

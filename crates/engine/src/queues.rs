@@ -1,7 +1,7 @@
 //! Chooses how I/O is asked of the kernel, and falls back where that cannot be had: every fallback is an event of
 //! the record.
 
-use crate::buffer_rotation::Turning;
+use crate::buffer_rotation::BufferRotation;
 use crate::cache_drop::CacheDrop;
 use crate::checkers::Beside;
 use crate::content::{Checks, Filling};
@@ -125,7 +125,8 @@ fn attempt(
     let inner = Beside::before(content(view), checkers, &wanted.checkers.1)?;
     let turns = arena.turns();
     let inner = CacheDrop::before(inner, wanted.options.drop_cached, targets);
-    let filling = || Turning::before(Remembering::before(inner, &wanted.history, seat.clock, second), turns);
+    let filling =
+        || BufferRotation::before(Remembering::before(inner, &wanted.history, seat.clock, second), turns);
     let priorities = Priorities::of(&wanted.priorities, wanted.seed, wanted.told.clone());
     let syncs = (wanted.commit, wanted.sync);
     let clock = seat.clock;

@@ -24,7 +24,7 @@ use fathom_record::{CELLS, ExecuteError};
 use fathom_spec::{
     Blocks, Generator, Mix, Pattern, Sizes, Space, Stop, Stream, SyncKind, TargetId, Then, Verb, Verify,
 };
-pub use shared_sequence::Series;
+pub use shared_sequence::SharedSequence;
 use std::sync::{Arc, Mutex};
 pub use trace::Recording;
 pub(crate) use verify::{Between, Writer};
@@ -42,8 +42,8 @@ pub fn share(source: Box<dyn Source>) -> SharedSource {
 pub enum Common {
     /// One source behind a lock.
     Source(SharedSource),
-    /// A course in which they take turns.
-    Course(Arc<Series>),
+    /// A sequence in which they take turns.
+    Sequence(Arc<SharedSequence>),
 }
 
 impl Common {
@@ -56,8 +56,8 @@ impl Common {
         seed: u64,
         verbs: &[Verb],
     ) -> Result<Self, ExecuteError> {
-        if Series::fits(blocks) {
-            return Ok(Common::Course(Series::new(stream, blocks, geometry, stop, seed, verbs)?));
+        if SharedSequence::fits(blocks) {
+            return Ok(Common::Sequence(SharedSequence::new(stream, blocks, geometry, stop, seed, verbs)?));
         }
         Ok(Common::Source(share(build(blocks, geometry, stop, 0, 1, seed, verbs)?)))
     }
@@ -66,7 +66,7 @@ impl Common {
     pub fn of_worker(&self, worker: u32) -> Box<dyn Source> {
         match self {
             Common::Source(source) => Box::new(source.clone()),
-            Common::Course(course) => course.turn(worker),
+            Common::Sequence(sequence) => sequence.turn(worker),
         }
     }
 }
@@ -150,7 +150,7 @@ pub fn build(
     };
     let in_pairs = matches!(blocks.mix, Mix::TrimWrite | Mix::ReadWrite { .. });
     let apart = blocks.queue_options.no_overlap || in_pairs;
-    Ok(if apart && blocks.verify.is_none() { Box::new(no_overlap::Apart::new(plain)) } else { plain })
+    Ok(if apart && blocks.verify.is_none() { Box::new(no_overlap::NoOverlap::new(plain)) } else { plain })
 }
 
 /// Bytes of a block and from one block to the next.
@@ -196,7 +196,7 @@ fn picked(
         one_space(blocks, part, &each, (worker, workers), own, verbs)
     });
     let members: Vec<Box<dyn Source>> = members.collect::<Result<_, ExecuteError>>()?;
-    Ok(Box::new(target_choice::Picked::new(members, by, limit, seed ^ u64::from(worker))))
+    Ok(Box::new(target_choice::TargetChoice::new(members, by, limit, seed ^ u64::from(worker))))
 }
 
 fn one_space(
@@ -260,7 +260,7 @@ fn generated(
         (Generator::Xoshiro | Generator::Tausworthe { .. } | Generator::Lfsr { .. }, _) => {
             order::Order::of(pattern, grid, worker, workers, seed)
         }
-        (Generator::Given { .. }, _) => Err(refuse("given states of a generator, but in a shared course")),
+        (Generator::Given { .. }, _) => Err(refuse("given states of a generator, but in a shared sequence")),
     }
 }
 

@@ -75,19 +75,19 @@ impl Gate {
 }
 
 /// A source of which no two overlapping operations are in flight together.
-pub(crate) struct Apart {
+pub(crate) struct NoOverlap {
     source: Box<dyn Source>,
     gate: Gate,
     drawn: Vec<Operation>,
 }
 
-impl Apart {
+impl NoOverlap {
     pub(crate) fn new(source: Box<dyn Source>) -> Self {
-        Apart { source, gate: Gate::default(), drawn: Vec::new() }
+        NoOverlap { source, gate: Gate::default(), drawn: Vec::new() }
     }
 }
 
-impl Source for Apart {
+impl Source for NoOverlap {
     fn fill(&mut self, now_ns: u64, room: usize, pace: &mut Pace, out: &mut Vec<Operation>) -> Fill {
         let mut room = room;
         if !self.gate.release(&mut room, out) {

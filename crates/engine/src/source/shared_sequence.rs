@@ -1,4 +1,4 @@
-//! One course of operations that all workers of a stream take turns in: a common cursor or draws of each worker's
+//! One sequence of operations that all workers of a stream take turns in: a common cursor or draws of each worker's
 //! own, a mix kept by what was completed, syncs of every target in turn that count as operations, one number of
 //! operations and one timetable for all. Works on bytes of the space, not on a grid of blocks: an operation at a
 //! target's end is shorter, and what direct I/O cannot take is the kernel's to refuse.
@@ -18,7 +18,7 @@ use std::sync::{Arc, Mutex};
 /// Draws after which a worker waits rather than look for a block that nobody works on.
 const TRIES: usize = 64;
 
-/// What never changes while the course runs.
+/// What never changes while the sequence runs.
 #[derive(Debug)]
 struct Rules {
     layout: Layout,
@@ -51,17 +51,17 @@ struct State {
     busy: Vec<(u16, u64)>,
 }
 
-/// The course itself, of which each worker has a [`Turn`].
+/// The sequence itself, of which each worker has a [`Turn`].
 #[derive(Debug)]
-pub struct Series {
+pub struct SharedSequence {
     rules: Rules,
     generator: Generator,
     seed: u64,
     state: Mutex<State>,
 }
 
-impl Series {
-    /// Can the course of these blocks be run here? Others are shared as one source behind a lock.
+impl SharedSequence {
+    /// Can the sequence of these blocks be run here? Others are shared as one source behind a lock.
     pub fn fits(blocks: &Blocks) -> bool {
         let order =
             matches!(blocks.pattern, Pattern::Sequential(Begin::First) | Pattern::Uniform { once: false });
@@ -70,7 +70,7 @@ impl Series {
             && !matches!(blocks.mix, Mix::Random { .. } | Mix::TrimWrite | Mix::ReadWrite { .. })
     }
 
-    /// The course that a stream's blocks describe. `stop.operations` is the number of all workers together, syncs
+    /// The sequence that a stream's blocks describe. `stop.operations` is the number of all workers together, syncs
     /// in turn among them.
     pub fn new(
         stream: &Stream,
@@ -80,14 +80,14 @@ impl Series {
         seed: u64,
         verbs: &[Verb],
     ) -> Result<Arc<Self>, ExecuteError> {
-        let Sizes::One(size) = blocks.sizes else { return Err(refuse("shared course of several sizes")) };
+        let Sizes::One(size) = blocks.sizes else { return Err(refuse("shared sequence of several sizes")) };
         let size = u32::try_from(size.0).ok().filter(|size| *size > 0 && *size <= i32::MAX as u32);
         let size = size.ok_or_else(|| refuse("operations of no bytes, or of 2 GiB and more"))?;
         if geometry.length == 0 {
-            return Err(refuse("shared course over no bytes"));
+            return Err(refuse("shared sequence over no bytes"));
         }
         if blocks.sync.first().is_some_and(|rule| !rule.all_targets_in_turn) || blocks.sync.len() > 1 {
-            return Err(refuse("shared course with syncs other than of all targets in turn"));
+            return Err(refuse("shared sequence with syncs other than of all targets in turn"));
         }
         let discard = match &blocks.generator {
             Generator::Xoshiro => 0,
@@ -129,7 +129,12 @@ impl Series {
             pace: None,
             busy,
         };
-        Ok(Arc::new(Series { rules, generator: blocks.generator.clone(), seed, state: Mutex::new(state) }))
+        Ok(Arc::new(SharedSequence {
+            rules,
+            generator: blocks.generator.clone(),
+            seed,
+            state: Mutex::new(state),
+        }))
     }
 
     /// The source of one worker.
@@ -148,7 +153,7 @@ impl Series {
     }
 }
 
-/// Arrivals of all workers together: a shared course has one timetable, from which whoever is free takes the next.
+/// Arrivals of all workers together: a shared sequence has one timetable, from which whoever is free takes the next.
 fn arrivals(stream: &Stream, seed: u64) -> Result<Option<(f64, Option<u64>)>, ExecuteError> {
     let Arrival::Open(tables) = &stream.arrival else { return Ok(None) };
     match &tables[..] {
@@ -157,9 +162,9 @@ fn arrivals(stream: &Stream, seed: u64) -> Result<Option<(f64, Option<u64>)>, Ex
                 let random = (table.spacing == Spacing::Poisson).then_some(seed);
                 Ok(Some((rate * f64::from(stream.workers), random)))
             }
-            Rate::Bytes(_) => Err(refuse("shared course at a rate of bytes")),
+            Rate::Bytes(_) => Err(refuse("shared sequence at a rate of bytes")),
         },
-        _ => Err(refuse("shared course with a timetable for each verb")),
+        _ => Err(refuse("shared sequence with a timetable for each verb")),
     }
 }
 
@@ -190,7 +195,7 @@ impl Layout {
             Space::Striped { over, depth } if depth.0 > 0 && !over.is_empty() => {
                 Ok(Layout::Striped(over.iter().map(|id| id.0 as u16).collect(), depth.0))
             }
-            Space::Striped { .. } | Space::Picked { .. } => Err(refuse("shared course over such a space")),
+            Space::Striped { .. } | Space::Picked { .. } => Err(refuse("shared sequence over such a space")),
         }
     }
 
@@ -341,9 +346,9 @@ fn operation(verb: Verb, cell: u8, offset: u64, target: u16, length: u32) -> Ope
     Operation { offset, due_ns: 0, mark: 0, length, target, verb, cell }
 }
 
-/// One worker's part in a [`Series`].
+/// One worker's part in a [`SharedSequence`].
 struct Turn {
-    series: Arc<Series>,
+    series: Arc<SharedSequence>,
     random: Random,
     /// The arrival that this worker has taken, when it is still to come.
     ticket: Option<u64>,

@@ -7,7 +7,7 @@ use rand_xoshiro::Xoshiro256Plus;
 use rand_xoshiro::rand_core::SeedableRng;
 
 /// A source over the sources of single targets.
-pub(crate) struct Picked {
+pub(crate) struct TargetChoice {
     /// One source for each target.
     members: Vec<Box<dyn Source>>,
     /// Those of targets that differ in size end; the others take their turns.
@@ -19,11 +19,11 @@ pub(crate) struct Picked {
     turn: Option<usize>,
 }
 
-impl Picked {
+impl TargetChoice {
     /// `by` says numbers below the count of members.
     pub(crate) fn new(members: Vec<Box<dyn Source>>, by: Order, limit: Limit, seed: u64) -> Self {
         let ended = vec![false; members.len()];
-        Picked { members, ended, by, random: Xoshiro256Plus::seed_from_u64(seed), limit, turn: None }
+        TargetChoice { members, ended, by, random: Xoshiro256Plus::seed_from_u64(seed), limit, turn: None }
     }
 
     /// The next member: the one that is drawn, or the first behind it that has not ended.
@@ -34,7 +34,7 @@ impl Picked {
     }
 }
 
-impl Source for Picked {
+impl Source for TargetChoice {
     fn fill(&mut self, now_ns: u64, room: usize, pace: &mut Pace, out: &mut Vec<Operation>) -> Fill {
         let mut left = room;
         while left > 0 {

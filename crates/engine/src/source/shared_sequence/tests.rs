@@ -5,7 +5,7 @@ use fathom_spec::{Bytes, CellId, SpaceId, SyncKind, TargetId, Timetable};
 
 const MIB: u64 = 1 << 20;
 
-/// Blocks of 16 KiB over 4 files of 16 MiB, as a shared course.
+/// Blocks of 16 KiB over 4 files of 16 MiB, as a shared sequence.
 fn blocks(pattern: Pattern, mix: Mix) -> Blocks {
     Blocks { pattern, mix, shared: Some(CellId(0)), ..Blocks::random_reads(SpaceId(0), Bytes(16_384)) }
 }
@@ -14,11 +14,11 @@ fn stream(blocks: &Blocks, workers: u32) -> Stream {
     Stream { workers, ..Stream::closed("run", blocks.clone(), 1) }
 }
 
-fn course(stream: &Stream, blocks: &Blocks, file: u64, operations: Option<u64>) -> Arc<Series> {
+fn course(stream: &Stream, blocks: &Blocks, file: u64, operations: Option<u64>) -> Arc<SharedSequence> {
     let space = Space::Striped { over: (0..4).map(TargetId).collect(), depth: Bytes(file) };
     let geometry = Geometry { space, sizes: vec![file; 4], start: 0, length: 4 * file, align: 512 };
     let stop = Stop { operations, ..Stop::default() };
-    Series::new(stream, blocks, &geometry, &stop, 7, &crate::source::verbs(blocks)).unwrap()
+    SharedSequence::new(stream, blocks, &geometry, &stop, 7, &crate::source::verbs(blocks)).unwrap()
 }
 
 /// Takes operations one at a time, each completed before the next.

@@ -1,7 +1,7 @@
 //! Opens dd's two ends as coreutils does: flags, truncation, and what it says when that fails.
 
 use crate::{Flag, Options, Status, named, shell_quoted};
-use fathom_engine::{Lent, guard};
+use fathom_engine::{PreopenedTarget, guard};
 use fathom_host::Roots;
 use fathom_record::{Preopened, Vocabulary};
 use fathom_session::errno_text;
@@ -41,7 +41,7 @@ pub fn open(options: &Options, roots: &Roots, permits: &Permits) -> Result<Ends,
         zeros: is_zero(input.as_fd()),
     };
     skip(options, input.as_fd(), &mut ends);
-    ends.preopened.push((TargetId(0), Lent::to_read(input).attached()));
+    ends.preopened.push((TargetId(0), PreopenedTarget::to_read(input).attached()));
     let output = output(options, roots, permits, &mut ends)?;
     ends.preopened.push((TargetId(1), output.attached()));
     Ok(ends)
@@ -113,16 +113,21 @@ fn skip(options: &Options, input: BorrowedFd<'_>, ends: &mut Ends) {
     }
 }
 
-fn output(options: &Options, roots: &Roots, permits: &Permits, ends: &mut Ends) -> Result<Lent, String> {
+fn output(
+    options: &Options,
+    roots: &Roots,
+    permits: &Permits,
+    ends: &mut Ends,
+) -> Result<PreopenedTarget, String> {
     let wanted = flags(&options.output_flags);
     let Some(name) = &options.output else {
         let stdout = std::io::stdout();
         set_flags(stdout.as_fd(), wanted, "standard output")?;
-        let lent = Lent::standard_output(roots, permits).map_err(|error| error.to_string())?;
+        let target = PreopenedTarget::standard_output(roots, permits).map_err(|error| error.to_string())?;
         if options.seek.value > 0 {
             seek(options, stdout.as_fd(), "'standard output'", ends);
         }
-        return Ok(lent);
+        return Ok(target);
     };
     let path = Path::new(name);
     let allowed =
@@ -152,7 +157,7 @@ fn output(options: &Options, roots: &Roots, permits: &Permits, ends: &mut Ends) 
         }
         seek(options, fd.as_fd(), &named(name), ends);
     }
-    Ok(Lent::to_write(fd, &allowed))
+    Ok(PreopenedTarget::to_write(fd, &allowed))
 }
 
 /// What lies behind `seek=` is cut off before anything is written.
