@@ -10,14 +10,14 @@
 //! | [`profile`] | jobs that are built in |
 //! | [`mod@inherit`] | defaults handed down, names looked up |
 //! | [`job`], [`resolve`], [`engines`], [`pattern`], [`limits`] | what a job means |
-//! | [`placement`], [`report_options`](mod@reporting) | where it runs; what is reported and logged of it |
+//! | [`placement`], [`report_options`] | where it runs; what is reported and logged of it |
 //! | `dedupe` | from which blocks those are drawn that repeat |
 //! | `cmdprio` | what a job says of single I/Os and of what is checked |
 //! | [`file_layout`], [`streams`], [`plan`](mod@plan) | where it works, what it does, and the plan of all jobs |
 //! | [`planned`] | what planning gives |
 //! | `random` | numbers drawn from a seed |
 //! | [`recording`], [`replay`] | recordings that are done again, the reading of them, and their writing |
-//! | [`report_job`](mod@reported) | what a report must know of each clone |
+//! | [`report_job`] | what a report must know of each clone |
 //! | [`state`] | how far a job got that writes what can be verified |
 //! | [`steady`] | whether a job is steady |
 //! | [`report`] | what fio prints, and its log files |

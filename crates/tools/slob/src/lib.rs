@@ -8,17 +8,17 @@
 //! | [`parameter_error`] | what is wrong with a parameter |
 //! | `values` | their values as the scripts write them |
 //! | [`conf`] | the files as a shell would read them |
-//! | [`told`] | what is kept of a run beside its raw facts |
-//! | [`counted`] | what the database and its disks counted |
-//! | [`judged`] | was the disk measured, or a cache? |
+//! | [`run_context`] | what is kept of a run beside its raw facts |
+//! | [`counter_deltas`] | what the database and its disks counted |
+//! | [`verdict`] | was the disk measured, or a cache? |
 //! | [`database_counters`] | the counters that pgio shows |
 //! | [`service_times`] | how long the database took |
 //! | [`log`] | the lines that the scripts print |
 //! | [`awr`] | a report with AWR's names, and `db_stats.out` |
 //! | [`pgio_files`] | the files that only pgio leaves |
-//! | [`observed`] | what a running database asks of its storage, and who is slow |
+//! | [`demand`] | what a running database asks of its storage, and who is slow |
 //! | [`sysstat`] | `iostat.out`, `vmstat.out`, `mpstat.out` |
-//! | [`when`] | the time of day of a moment of a run |
+//! | [`moment`] | the time of day of a moment of a run |
 
 pub mod amount;
 pub mod awr;
