@@ -50,7 +50,8 @@ const REFUSED: &[&str] = &[
 ];
 
 /// Nouns, and what the field calls a distribution, that end like a participle.
-const NOUNS_IN_ED: &[&str] = &["feed", "mixed", "seed", "simulated", "skewed", "speed"];
+const NOUNS_IN_ED: &[&str] =
+    &["feed", "mixed", "preopened", "seed", "shared", "simulated", "skewed", "speed"];
 
 /// Files that still have such a name, below `crates`. Each must still be there.
 const NOT_RENAMED_YET: &[&str] = &["tools/fio/src/planned.rs"];
