@@ -54,7 +54,7 @@ const NOUNS_IN_ED: &[&str] =
     &["feed", "mixed", "preopened", "seed", "shared", "simulated", "skewed", "speed"];
 
 /// Files that still have such a name, below `crates`. Each must still be there.
-const NOT_RENAMED_YET: &[&str] = &["tools/fio/src/planned.rs"];
+const NOT_RENAMED_YET: &[&str] = &[];
 
 /// Parameters packed into tuples, a crate: to satisfy a limit on the number of parameters, which asks for a type instead.
 /// A crate that is not listed has none.

@@ -3,8 +3,8 @@
 
 use super::diagnostic::Trouble;
 use super::job::{Job, WorkingSet};
+use super::members::Member;
 use super::options::OptionId;
-use super::planned::Member;
 use super::reader::OptionReader;
 use fathom_spec::{Content, Extent, Plan, Work};
 

@@ -14,7 +14,7 @@
 //! | `dedupe` | from which blocks those are drawn that repeat |
 //! | `cmdprio` | what a job says of single I/Os and of what is checked |
 //! | [`file_layout`], [`streams`], [`plan`](mod@plan) | where it works, what it does, and the plan of all jobs |
-//! | [`planned`] | what planning gives |
+//! | [`members`] | what planning gives |
 //! | `random` | numbers drawn from a seed |
 //! | [`recording`], [`replay`] | recordings that are done again, the reading of them, and their writing |
 //! | [`report_job`] | what a report must know of each clone |
@@ -40,13 +40,13 @@ pub mod job;
 pub mod jobfile;
 pub mod limits;
 pub mod load;
+pub mod members;
 pub mod numbers;
 pub mod option_table;
 pub mod options;
 pub mod pattern;
 pub mod placement;
 pub mod plan;
-pub mod planned;
 pub mod profile;
 mod random;
 mod reader;
@@ -69,9 +69,9 @@ pub use inherit::{Parts, Typed};
 pub use job::Job;
 pub use jobfile::{Section, Setting, Surroundings};
 pub use load::understood;
+pub use members::{Member, Planned};
 pub use placement::{Node, settle_nodes};
 pub use plan::plan;
-pub use planned::{Member, Planned};
 pub use replay::recall;
 pub use report_job::reported;
 pub use resolve::meant;

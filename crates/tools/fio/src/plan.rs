@@ -4,7 +4,7 @@ use super::dedupe;
 use super::diagnostic::Trouble;
 use super::file_layout::{Facts, FileNeed, territory};
 use super::job::Job;
-use super::planned::{Member, Planned};
+use super::members::{Member, Planned};
 use super::recording::Recorded;
 use super::streams::{Ground, stream};
 use fathom_spec::*;

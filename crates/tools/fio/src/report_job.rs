@@ -1,7 +1,7 @@
 //! What a report must know of each clone.
 
 use super::job::Job;
-use super::planned::Planned;
+use super::members::Planned;
 use super::report::{LatencyTarget, ReportJob, Switches, Unified, UntoldSyncs};
 
 /// The clones that are reported, in the order of the job file. `process`: the number shown as the first one's.
