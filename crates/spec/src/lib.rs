@@ -11,7 +11,7 @@
 //! | [`plan`] | the plan, its targets and spaces |
 //! | [`stream`] | one stream of work: what, how much at a time, when, until when |
 //! | [`copying`] | bytes from one place to another |
-//! | [`course`] | a walk by records of changing sizes |
+//! | [`variable_records`] | a walk by records of changing sizes |
 //! | [`data_test`] | dt's blocks |
 //! | [`discards`] | blocks that are discarded before they are checked |
 //! | [`priority`] | operations at a priority of their own |
