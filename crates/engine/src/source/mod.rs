@@ -93,7 +93,6 @@ pub fn verbs(blocks: &Blocks) -> Vec<Verb> {
     if !blocks.sync.is_empty() {
         verbs.push(Verb::Sync);
     }
-    verbs.truncate(CELLS);
     verbs
 }
 
@@ -116,7 +115,14 @@ pub fn cells(
     }
     match verbs.len() <= CELLS {
         true => Ok(verbs),
-        false => Err(refuse("stream of so many verbs")),
+        false => {
+            let names: Vec<String> = verbs.iter().map(|verb| format!("{verb:?}").to_lowercase()).collect();
+            let (names, number) = (names.join(", "), verbs.len());
+            Err(ExecuteError::Plan {
+                what: format!("a stream counts {CELLS} verbs apart, and this one has {number}: {names}"),
+                hint: "divide it into two streams".to_owned(),
+            })
+        }
     }
 }
 
