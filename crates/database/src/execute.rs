@@ -103,7 +103,8 @@ impl Database {
             after_last: Vec::new(),
             keep: Keep::default(),
             placement: Placement::Any(Vec::new()),
-            terms: Terms::default(),
+            errors: ErrorPolicy::default(),
+            thread: ThreadAttributes::default(),
         });
         let wait = Job {
             stream: StreamId(0),

@@ -202,7 +202,8 @@ impl Settings {
             after_last: Vec::new(),
             keep: Keep { service: true, response: length.rate.is_some(), ..Keep::default() },
             placement: Placement::Any(Vec::new()),
-            terms: Terms::default(),
+            errors: ErrorPolicy::default(),
+            thread: ThreadAttributes::default(),
         });
         plan
     }

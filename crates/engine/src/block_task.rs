@@ -207,7 +207,7 @@ impl Task {
             seed: self.seed ^ u64::from(worker) << 32,
         };
         let id = self.id;
-        let held = thread_attributes::take(&self.stream.terms.standing)?;
+        let held = thread_attributes::take(&self.stream.thread)?;
         open::expect(&self.geometry.space, &self.targets, self.blocks.queue_options.expect);
         open::lifetime(&self.geometry.space, &self.targets, self.blocks.queue_options.lifetime)?;
         let maker = self.maker(worker, source, features);

@@ -2,7 +2,7 @@
 
 use crate::sys::thread_attributes::{Locked, set_io_priority, set_memory_policy};
 use fathom_record::ExecuteError;
-use fathom_spec::Standing;
+use fathom_spec::ThreadAttributes;
 use rustix::process::{Gid, Uid};
 
 /// What is given back when the worker has ended.
@@ -12,9 +12,9 @@ fn refused(what: String, hint: &'static str) -> impl FnOnce(rustix::io::Errno) -
     move |error| ExecuteError::System { what: format!("cannot {what}: {error}"), hint: hint.to_owned() }
 }
 
-/// Takes a standing for the calling thread.
-pub(crate) fn take(standing: &Standing) -> Result<Held, ExecuteError> {
-    let Standing { nice, io_priority, user, group, locked, memory, control_group } = standing;
+/// Gives the calling thread its attributes.
+pub(crate) fn take(attributes: &ThreadAttributes) -> Result<Held, ExecuteError> {
+    let ThreadAttributes { nice, io_priority, user, group, locked, memory, control_group } = attributes;
     if let Some(policy) = memory {
         set_memory_policy(policy).map_err(refused(
             format!("take memory from the nodes {:?} ({:?})", policy.nodes, policy.mode),

@@ -78,7 +78,7 @@ pub(crate) fn of(
         flow: share(plan, flows, id, worker),
         timed_submits: stream.keep.submit,
         fatal: blocks.verify.is_some_and(|verify| verify.fatal),
-        failures: stream.terms.failures.clone(),
+        failures: stream.errors.failures.clone(),
         latency_most_ns: latency_most(stream, verbs),
         reap_most: match stream.batch.reap_most {
             0 => None,
@@ -99,7 +99,7 @@ pub(crate) fn of(
 
 /// The longest that an operation of each cell may take.
 fn latency_most(stream: &Stream, verbs: &[Verb]) -> Option<[u64; CELLS]> {
-    let limits = &stream.terms.latency_most;
+    let limits = &stream.errors.latency_most;
     let of = |cell: usize| {
         let limit = limits.iter().find(|(verb, _)| verbs.get(cell) == Some(verb));
         limit.map_or(u64::MAX, |(_, most)| most.0)

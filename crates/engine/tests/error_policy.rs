@@ -1,4 +1,4 @@
-//! What ends workers before their work is done, what they are to the system, and queues that are no queues of bytes.
+//! What ends workers before their work is done, what their threads are to the system, and queues that are no queues of bytes.
 
 use fathom_engine::Engine;
 use fathom_record::*;
@@ -50,7 +50,7 @@ fn counts(run: &Run) -> (u64, u32, StopReason) {
 fn failing(failures: Failures) -> (u64, u32, StopReason) {
     let file = file(1 << 16);
     let mut plan = plan(file.path(), QueueKind::Truncate, Mix::Only(Verb::Read));
-    plan.streams[0].terms.failures = failures;
+    plan.streams[0].errors.failures = failures;
     counts(&run(&plan))
 }
 
@@ -66,12 +66,12 @@ fn the_first_failure_that_is_not_passed_over_ends_a_worker() {
 fn an_operation_that_takes_longer_than_it_may_ends_its_worker() {
     let file = file(1 << 16);
     let mut plan = plan(file.path(), QueueKind::Psync, Mix::Only(Verb::Read));
-    plan.streams[0].terms.latency_most = vec![(Verb::Write, Nanos(0)), (Verb::Read, Nanos(0))];
+    plan.streams[0].errors.latency_most = vec![(Verb::Write, Nanos(0)), (Verb::Read, Nanos(0))];
     let late = run(&plan);
     assert_eq!(counts(&late), (1, 1, StopReason::Fault));
     let fault = late.faults().next().map(|event| event.what.clone());
     assert!(matches!(fault, Some(EventKind::Fault { errno: 110, times: 1, .. })), "{fault:?}");
-    plan.streams[0].terms.latency_most = vec![(Verb::Read, Nanos::from_seconds(100))];
+    plan.streams[0].errors.latency_most = vec![(Verb::Read, Nanos::from_seconds(100))];
     assert_eq!(counts(&run(&plan)), (16, 0, StopReason::Finished));
 }
 
@@ -137,13 +137,13 @@ fn syncs_between_operations_leave_out_the_one_behind_the_last() {
 }
 
 #[test]
-fn a_worker_has_the_standing_it_was_given_and_others_keep_theirs() {
+fn a_worker_has_the_attributes_it_was_given_and_others_keep_theirs() {
     let nice = || rustix::process::getpriority_process(None).unwrap();
     let before = nice();
     let file = file(1 << 16);
     let mut plan = plan(file.path(), QueueKind::Psync, Mix::Only(Verb::Read));
-    let standing = &mut plan.streams[0].terms.standing;
-    (standing.nice, standing.io_priority, standing.locked) = (Some(19), Some((3, 0)), Bytes(4096));
+    let thread = &mut plan.streams[0].thread;
+    (thread.nice, thread.io_priority, thread.locked) = (Some(19), Some((3, 0)), Bytes(4096));
     assert_eq!(counts(&run(&plan)), (16, 0, StopReason::Finished));
     assert_eq!(nice(), before);
 }

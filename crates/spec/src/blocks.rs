@@ -1,6 +1,6 @@
 //! Block work: which offsets, which verbs, what sizes, which bytes, and how it is asked of the kernel.
 
-use crate::{Bytes, CellId, Course, DataTest, Discards, Priority, SpaceId, TargetId, Verb};
+use crate::{Bytes, CellId, DataTest, Discards, Priority, SpaceId, TargetId, VariableRecords, Verb};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -128,7 +128,7 @@ pub enum Pattern {
     /// As a recording says.
     Trace(TargetId),
     /// By records of changing sizes, each of which may lead to another operation.
-    Course(Box<Course>),
+    VariableRecords(Box<VariableRecords>),
 }
 
 /// Where a sequential worker begins.
@@ -245,8 +245,8 @@ pub struct SyncRule {
     pub of: Verb,
     /// Which sync.
     pub kind: SyncKind,
-    /// Every target of the space, one after the other (sysbench), not only the last one written. In a course that
-    /// workers share, `every` counts all operations, each sync is an operation of the course, and there is none
+    /// Every target of the space, one after the other (sysbench), not only the last one written. In a sequence that
+    /// workers share, `every` counts all operations, each sync is an operation of the sequence, and there is none
     /// before something was written.
     pub all_targets_in_turn: bool,
     /// Between operations only: none is due behind the last one.

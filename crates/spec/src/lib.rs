@@ -31,6 +31,7 @@ pub mod plan;
 pub mod priority;
 pub mod quantity;
 pub mod stream;
+pub mod thread_attributes;
 pub mod variable_records;
 pub mod verb;
 
@@ -45,5 +46,6 @@ pub use plan::*;
 pub use priority::*;
 pub use quantity::*;
 pub use stream::*;
+pub use thread_attributes::*;
 pub use variable_records::*;
 pub use verb::*;

@@ -1,7 +1,8 @@
 //! One stream of work: what, how much at a time, when it starts and when it ends, and what is kept of it.
 
 use crate::{
-    Blocks, Bytes, CellId, Command, Copying, GroupId, Nanos, StreamId, SyncKind, TargetId, Terms, Verb,
+    Blocks, Bytes, CellId, Command, Copying, ErrorPolicy, GroupId, Nanos, StreamId, SyncKind, TargetId,
+    ThreadAttributes, Verb,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -35,9 +36,12 @@ pub struct Stream {
     pub keep: Keep,
     /// On which CPUs the workers run.
     pub placement: Placement,
-    /// What they are to the system, and what they put up with.
+    /// Which errors end them early.
     #[serde(default)]
-    pub terms: Terms,
+    pub errors: ErrorPolicy,
+    /// What their threads are to the system.
+    #[serde(default)]
+    pub thread: ThreadAttributes,
 }
 
 impl Stream {
@@ -57,7 +61,8 @@ impl Stream {
             after_last: Vec::new(),
             keep: Keep { service: true, ..Keep::default() },
             placement: Placement::Anywhere,
-            terms: Terms::default(),
+            errors: ErrorPolicy::default(),
+            thread: ThreadAttributes::default(),
         }
     }
 

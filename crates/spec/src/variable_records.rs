@@ -6,10 +6,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Which records come in which order. The region of the stream is the stretch; the walk ends once as many bytes as the
-/// region has were moved, or with `records`. Drawn from the stream's seed alone: two streams with the same course and
+/// region has were moved, or with `records`. Drawn from the stream's seed alone: two streams with the same rules and
 /// seed touch the same places with the same sizes, whatever their verbs, unless verbs are drawn.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Course {
+pub struct VariableRecords {
     /// The smallest record and the largest.
     pub sizes: (Bytes, Bytes),
     /// How sizes change from one record to the next.

@@ -71,10 +71,10 @@ impl Common {
     }
 }
 
-/// Does a course of one verb lead to operations of the other?
+/// Do records of one verb lead to operations of the other?
 fn leads_to_the_other(blocks: &Blocks) -> bool {
     match &blocks.pattern {
-        Pattern::Course(course) => matches!(course.then, Then::ReadAgain | Then::WriteSecond(_)),
+        Pattern::VariableRecords(rules) => matches!(rules.then, Then::ReadAgain | Then::WriteSecond(_)),
         _ => false,
     }
 }
@@ -93,7 +93,6 @@ pub fn verbs(blocks: &Blocks) -> Vec<Verb> {
     if !blocks.sync.is_empty() {
         verbs.push(Verb::Sync);
     }
-    verbs.truncate(CELLS);
     verbs
 }
 
@@ -116,7 +115,14 @@ pub fn cells(
     }
     match verbs.len() <= CELLS {
         true => Ok(verbs),
-        false => Err(refuse("stream of so many verbs")),
+        false => {
+            let names: Vec<String> = verbs.iter().map(|verb| format!("{verb:?}").to_lowercase()).collect();
+            let (names, number) = (names.join(", "), verbs.len());
+            Err(ExecuteError::Plan {
+                what: format!("a stream counts {CELLS} verbs apart, and this one has {number}: {names}"),
+                hint: "divide it into two streams".to_owned(),
+            })
+        }
     }
 }
 
@@ -138,9 +144,9 @@ pub fn build(
     seed: u64,
     verbs: &[Verb],
 ) -> Result<Box<dyn Source>, ExecuteError> {
-    if let Pattern::Course(course) = &blocks.pattern {
+    if let Pattern::VariableRecords(rules) = &blocks.pattern {
         let seed = seed ^ (u64::from(worker) + 1).wrapping_mul(0xD6E8_FEB8_6659_FD93);
-        return Ok(Box::new(variable_records::Walk::new(course, blocks, geometry, verbs, seed)?));
+        return Ok(Box::new(variable_records::Walk::new(rules, blocks, geometry, verbs, seed)?));
     }
     let plain = match &geometry.space {
         Space::Picked { over, by } if over.len() > 1 => {
@@ -286,8 +292,8 @@ pub(crate) fn verified(
     stop: &Stop,
     besides: Besides,
 ) -> Result<Box<dyn Source>, ExecuteError> {
-    // A course says itself which of its operations are checked.
-    if matches!(blocks.pattern, Pattern::Course(_)) {
+    // A walk by records says itself which of its operations are checked.
+    if matches!(blocks.pattern, Pattern::VariableRecords(_)) {
         return make();
     }
     let cell = |wanted| verbs.iter().position(|verb| *verb == wanted).unwrap_or(0) as u8;

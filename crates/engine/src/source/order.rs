@@ -109,7 +109,7 @@ impl Order {
                     next: first(Begin::First, grid, worker, workers, seed),
                 }
             }
-            Pattern::Trace(_) | Pattern::Course(_) => {
+            Pattern::Trace(_) | Pattern::VariableRecords(_) => {
                 return Err(refuse("order of blocks that belongs to no operation"));
             }
         })

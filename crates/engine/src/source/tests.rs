@@ -348,3 +348,26 @@ fn each_verb_of_a_mix_keeps_to_its_own_timetable() {
     let (reads, writes) = counts(vec![table(Verb::Write, 200.0)]);
     assert!((198..=201).contains(&writes) && (9_700..=9_810).contains(&reads), "{reads} and {writes}");
 }
+
+#[test]
+fn a_stream_of_more_verbs_than_are_counted_apart_is_refused_with_their_names() {
+    let sync = SyncRule {
+        every: 10,
+        of: Verb::Write,
+        kind: SyncKind::Fsync,
+        all_targets_in_turn: false,
+        between: false,
+    };
+    let discards = Discards { percent: 10, after: 10, batch: 1, zeros: true };
+    let blocks = Blocks {
+        mix: Mix::Random { read_percent: 50 },
+        sync: vec![sync],
+        verify: Some(Verify { discards: Some(discards), ..Verify::READS }),
+        ..Blocks::random_reads(SpaceId(0), Bytes(4096))
+    };
+    let mut stream = Stream::closed("s", blocks.clone(), 1);
+    assert_eq!(super::cells(&stream, &blocks, None).unwrap().len(), 4);
+    stream.after_last = vec![SyncKind::Fsync];
+    let error = super::cells(&stream, &blocks, None).unwrap_err().to_string();
+    assert!(error.contains("this one has 5: read, write, sync, trim, sync"), "{error}");
+}

@@ -7,14 +7,14 @@ use crate::geometry::Geometry;
 use crate::marks::CHECK;
 use fathom_drive::{Fill, Operation, Pace, Source, unit};
 use fathom_record::ExecuteError;
-use fathom_spec::{Blocks, Bytes, Course, Growth, Mix, Then, Verb};
+use fathom_spec::{Blocks, Bytes, Growth, Mix, Then, VariableRecords, Verb};
 use rand_xoshiro::Xoshiro256Plus;
 use rand_xoshiro::rand_core::{RngCore, SeedableRng};
 use std::collections::VecDeque;
 
 /// One worker's walk.
 pub(crate) struct Walk {
-    course: Course,
+    rules: VariableRecords,
     mix: Mix,
     /// The first target, and the second where there is one.
     targets: (u16, u16),
@@ -41,7 +41,7 @@ pub(crate) struct Walk {
 
 impl Walk {
     pub(crate) fn new(
-        course: &Course,
+        rules: &VariableRecords,
         blocks: &Blocks,
         geometry: &Geometry,
         verbs: &[Verb],
@@ -49,33 +49,33 @@ impl Walk {
     ) -> Result<Self, ExecuteError> {
         let members = geometry.space.members();
         let target = |at: usize| members.get(at).map(|target| target.0 as u16);
-        let (least, most) = (course.sizes.0.0, course.sizes.1.0);
-        let grows = match course.growth {
+        let (least, most) = (rules.sizes.0.0, rules.sizes.1.0);
+        let grows = match rules.growth {
             Growth::By(Bytes(step)) | Growth::Drawn(Bytes(step)) => step,
         };
-        let pairs = matches!(course.then, Then::WriteSecond(_) | Then::ReadSecond(_));
+        let pairs = matches!(rules.then, Then::WriteSecond(_) | Then::ReadSecond(_));
         if least == 0 || least > most || most > i32::MAX as u64 || grows == 0 || geometry.length == 0 {
-            return Err(refuse("course of records without bytes, or of 2 GiB and more"));
+            return Err(refuse("walk by records without bytes, or of 2 GiB and more"));
         }
         let second = match (pairs, target(1)) {
             (false, _) => 0,
             (true, Some(second)) => second,
-            (true, None) => return Err(refuse("course over two targets in a space of one")),
+            (true, None) => return Err(refuse("walk over two targets in a space of one")),
         };
         let cell = |verb: Verb| verbs.iter().position(|own| *own == verb).unwrap_or(0) as u8;
         let region = (geometry.start, geometry.start + geometry.length);
         Ok(Walk {
-            course: course.clone(),
+            rules: rules.clone(),
             mix: blocks.mix,
             targets: (target(0).unwrap_or(0), second),
             region,
-            at: if course.backwards { region.1 } else { region.0 },
-            step: course.random_align.0.max(1).next_multiple_of(geometry.align.max(1)),
+            at: if rules.backwards { region.1 } else { region.0 },
+            step: rules.random_align.0.max(1).next_multiple_of(geometry.align.max(1)),
             size: least,
             random: Xoshiro256Plus::seed_from_u64(seed),
             cells: (cell(Verb::Read), cell(Verb::Write)),
             bytes_left: geometry.length,
-            records_left: if course.records == 0 { u64::MAX } else { course.records },
+            records_left: if rules.records == 0 { u64::MAX } else { rules.records },
             number: 0,
             second: VecDeque::new(),
             awaited: 0,
@@ -101,8 +101,8 @@ impl Walk {
     }
 
     fn length(&mut self) -> u64 {
-        let (least, most) = (self.course.sizes.0.0, self.course.sizes.1.0);
-        match self.course.growth {
+        let (least, most) = (self.rules.sizes.0.0, self.rules.sizes.1.0);
+        match self.rules.growth {
             Growth::By(Bytes(step)) => {
                 let size = self.size;
                 self.size = if size + step > most { least } else { size + step };
@@ -118,7 +118,7 @@ impl Walk {
     /// A random place for a record, and how much of it fits there.
     fn anywhere(&mut self, length: u64) -> (u64, u64) {
         let (start, end) = self.region;
-        let within = (end - start).min(self.course.random_within.0.max(1));
+        let within = (end - start).min(self.rules.random_within.0.max(1));
         let length = length.min(within);
         (start + self.step * below(self.random.next_u64(), (within - length) / self.step + 1), length)
     }
@@ -126,7 +126,7 @@ impl Walk {
     /// The place behind the last record, or before it.
     fn next_place(&mut self, length: u64) -> (u64, u64) {
         let (start, end) = self.region;
-        if self.course.backwards {
+        if self.rules.backwards {
             self.at = if self.at <= start { end } else { self.at };
             let length = length.min(self.at - start);
             self.at -= length;
@@ -143,7 +143,7 @@ impl Walk {
             return None;
         }
         let verb = self.verb();
-        let (reads, writes) = self.course.random_percent;
+        let (reads, writes) = self.rules.random_percent;
         let is_random = self.happens(if verb == Verb::Read { reads } else { writes });
         let length = self.length().min(self.bytes_left);
         let (offset, length) = if is_random { self.anywhere(length) } else { self.next_place(length) };
@@ -151,7 +151,7 @@ impl Walk {
         self.records_left -= u64::from(self.records_left != u64::MAX);
         self.number += 1;
         let first = self.operation(verb, self.targets.0, offset, length as u32, self.number);
-        match self.course.then {
+        match self.rules.then {
             Then::Nothing => {}
             Then::ReadAgain => self.awaited += u64::from(verb == Verb::Write),
             Then::WriteSecond(_) => self.awaited += 1,
@@ -161,7 +161,7 @@ impl Walk {
     }
 
     fn operation(&self, verb: Verb, target: u16, offset: u64, length: u32, number: u64) -> Operation {
-        let checks = verb == Verb::Read && self.course.checks;
+        let checks = verb == Verb::Read && self.rules.checks;
         let cell = if verb == Verb::Read { self.cells.0 } else { self.cells.1 };
         let mark = number | if checks { CHECK } else { 0 };
         Operation { offset, due_ns: 0, mark, length, target, verb, cell }
@@ -171,7 +171,7 @@ impl Walk {
     fn led_to(&self, first: &Operation) -> Option<Operation> {
         let number = first.mark & !CHECK;
         let place = |second: Bytes| second.0 + (first.offset - self.region.0);
-        match self.course.then {
+        match self.rules.then {
             Then::ReadAgain if first.verb == Verb::Write => {
                 let read = self.operation(Verb::Read, first.target, first.offset, first.length, number);
                 Some(Operation { mark: number | CHECK, ..read })
@@ -202,7 +202,7 @@ impl Source for Walk {
             pace.take(next.cell, next.length);
             out.push(Operation { due_ns, ..next });
             // One buffer: what was read must be written before anything else is read into it.
-            if matches!(self.course.then, Then::WriteSecond(_)) {
+            if matches!(self.rules.then, Then::WriteSecond(_)) {
                 return Fill::Some;
             }
         }
@@ -210,7 +210,7 @@ impl Source for Walk {
     }
 
     fn completed(&mut self, done: &[(Operation, i32)]) {
-        if matches!(self.course.then, Then::Nothing | Then::ReadSecond(_)) {
+        if matches!(self.rules.then, Then::Nothing | Then::ReadSecond(_)) {
             return;
         }
         for (operation, result) in done {
@@ -225,7 +225,7 @@ impl Source for Walk {
     }
 
     fn wants_completions(&self) -> bool {
-        matches!(self.course.then, Then::ReadAgain | Then::WriteSecond(_))
+        matches!(self.rules.then, Then::ReadAgain | Then::WriteSecond(_))
     }
 }
 
@@ -234,8 +234,8 @@ mod tests {
     use super::*;
     use fathom_spec::{Space, SpaceId, TargetId};
 
-    fn course() -> Course {
-        Course {
+    fn rules() -> VariableRecords {
+        VariableRecords {
             sizes: (Bytes(512), Bytes(2048)),
             growth: Growth::By(Bytes(512)),
             backwards: false,
@@ -248,11 +248,11 @@ mod tests {
         }
     }
 
-    fn walk(course: &Course, mix: Mix, length: u64) -> Walk {
+    fn walk(rules: &VariableRecords, mix: Mix, length: u64) -> Walk {
         let blocks = Blocks { mix, ..Blocks::random_reads(SpaceId(0), Bytes(512)) };
         let space = Space::Concat(vec![TargetId(0), TargetId(1)]);
         let geometry = Geometry { space, sizes: vec![1 << 20; 2], start: 4096, length, align: 512 };
-        Walk::new(course, &blocks, &geometry, &[Verb::Read, Verb::Write], 7).unwrap()
+        Walk::new(rules, &blocks, &geometry, &[Verb::Read, Verb::Write], 7).unwrap()
     }
 
     /// All operations of a walk at some depth, each of which comes back in the order in which it went out.
@@ -277,10 +277,10 @@ mod tests {
 
     #[test]
     fn records_grow_to_the_largest_and_begin_anew_and_the_last_one_is_what_is_left() {
-        let all = walked(walk(&course(), Mix::Only(Verb::Write), 6656), 1);
+        let all = walked(walk(&rules(), Mix::Only(Verb::Write), 6656), 1);
         let expected = [(4096, 512), (4608, 1024), (5632, 1536), (7168, 2048), (9216, 512), (9728, 1024)];
         assert_eq!(places(&all), expected);
-        let backwards = Course { backwards: true, ..course() };
+        let backwards = VariableRecords { backwards: true, ..rules() };
         let all = walked(walk(&backwards, Mix::Only(Verb::Read), 6144), 1);
         let expected = [(9728, 512), (8704, 1024), (7168, 1536), (5120, 2048), (4608, 512), (4096, 512)];
         assert_eq!(places(&all), expected);
@@ -289,7 +289,8 @@ mod tests {
 
     #[test]
     fn the_same_seed_reads_the_places_that_it_wrote() {
-        let drawn = Course { growth: Growth::Drawn(Bytes(512)), random_percent: (60, 60), ..course() };
+        let drawn =
+            VariableRecords { growth: Growth::Drawn(Bytes(512)), random_percent: (60, 60), ..rules() };
         let written = walked(walk(&drawn, Mix::Only(Verb::Write), 100 * 512), 3);
         let read = walked(walk(&drawn, Mix::Only(Verb::Read), 100 * 512), 5);
         assert_eq!(places(&written), places(&read));
@@ -303,7 +304,7 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read_again_once_it_is_done() {
-        let again = Course { then: Then::ReadAgain, checks: false, ..course() };
+        let again = VariableRecords { then: Then::ReadAgain, checks: false, ..rules() };
         for depth in [1, 4] {
             let all = walked(walk(&again, Mix::Random { read_percent: 40 }, 64 * 1024), depth);
             let writes: Vec<_> = all.iter().filter(|op| op.verb == Verb::Write).map(|op| op.offset).collect();
@@ -317,7 +318,7 @@ mod tests {
 
     #[test]
     fn each_read_leads_to_the_second_target() {
-        let copy = Course { then: Then::WriteSecond(Bytes(512)), checks: false, ..course() };
+        let copy = VariableRecords { then: Then::WriteSecond(Bytes(512)), checks: false, ..rules() };
         let all = walked(walk(&copy, Mix::Only(Verb::Read), 2048), 1);
         let steps: Vec<_> = all.iter().map(|op| (op.verb, op.target, op.offset, op.length)).collect();
         let expected = [
@@ -329,7 +330,7 @@ mod tests {
             (Verb::Write, 1, 2048, 512),
         ];
         assert_eq!(steps, expected);
-        let compare = Course { then: Then::ReadSecond(Bytes(0)), ..course() };
+        let compare = VariableRecords { then: Then::ReadSecond(Bytes(0)), ..rules() };
         let all = walked(walk(&compare, Mix::Only(Verb::Read), 1536), 4);
         let steps: Vec<_> = all.iter().map(|op| (op.target, op.offset, op.mark & !CHECK)).collect();
         assert_eq!(steps, [(0, 4096, 1), (1, 0, 1), (0, 4608, 2), (1, 512, 2)]);
@@ -337,12 +338,12 @@ mod tests {
 
     #[test]
     fn random_places_are_multiples_within_their_limit_and_records_end_the_walk() {
-        let random = Course {
+        let random = VariableRecords {
             random_percent: (100, 100),
             random_align: Bytes(1024),
             random_within: Bytes(8192),
             records: 20,
-            ..course()
+            ..rules()
         };
         let all = walked(walk(&random, Mix::Only(Verb::Read), 1 << 19), 2);
         assert_eq!(all.len(), 20);

@@ -72,7 +72,7 @@ fn check(stream: &Stream) -> Result<(), ExecuteError> {
         || stream.keep.log.is_some()
         || (!stream.after_last.is_empty() && !matches!(stream.work, Work::Files(_)))
         || stream.stop.bytes.is_some()
-        || !stream.terms.latency_most.is_empty()
+        || !stream.errors.latency_most.is_empty()
         || matches!(stream.arrival, Arrival::Recorded { .. } | Arrival::Closed { think: Some(_) });
     match serial && asks {
         true => Err(refuse(
@@ -92,7 +92,7 @@ struct Task {
 impl Task {
     fn with<S: Serial + 'static>(self, work: S, seat: &Seat) -> Result<Perform, ExecuteError> {
         seat.queue("system calls, one at a time".to_owned());
-        let held = thread_attributes::take(&self.stream.terms.standing)?;
+        let held = thread_attributes::take(&self.stream.thread)?;
         Ok(Box::new(move |seat, begin| {
             let outcome = self.perform(work, seat, begin);
             drop(held);

@@ -3,9 +3,9 @@
 use super::options::{Options, Pattern};
 use super::shape::{Increment, Mode, Records};
 use fathom_spec::{
-    Access, Arrival, Begin, BlockTag, Blocks, Bytes, Content, Course, DataTest, Durability, Extent, Growth,
-    Mix, PathTarget, Plan, Rate, Space, SpaceId, Spacing, Start, Stream, SyncKind, Target, TargetId,
-    TestPattern, Then, Timetable, Verb, Verify,
+    Access, Arrival, Begin, BlockTag, Blocks, Bytes, Content, DataTest, Durability, Extent, Growth, Mix,
+    PathTarget, Plan, Rate, Space, SpaceId, Spacing, Start, Stream, SyncKind, Target, TargetId, TestPattern,
+    Then, Timetable, VariableRecords, Verb, Verify,
 };
 
 /// What one plan of a pass does.
@@ -266,7 +266,7 @@ fn blocks(options: &Options, space: SpaceId, start: u64, length: u64, size: u64)
     blocks
 }
 
-/// Sizes of a course: none is larger than the data.
+/// Sizes of records: none is larger than the data.
 fn sizes_of(blocks: &mut Blocks, records: Records, length: u64) {
     let (least, most) = (records.least.min(length), records.most.min(length));
     blocks.sizes = match least == most {
@@ -296,8 +296,8 @@ fn pair(options: &Options, facts: &PassFacts, half: Half) -> Plan {
     let mut blocks = blocks(options, SpaceId(0), options.start(), facts.length, records.most);
     sizes_of(&mut blocks, records, facts.length);
     let then = if copies { Then::WriteSecond(second) } else { Then::ReadSecond(second) };
-    let course = course(options, records, then, !copies);
-    blocks.pattern = fathom_spec::Pattern::Course(Box::new(course));
+    let rules = variable_records(options, records, then, !copies);
+    blocks.pattern = fathom_spec::Pattern::VariableRecords(Box::new(rules));
     blocks.mix = Mix::Only(Verb::Read);
     blocks.content = if copies { Content::Kept } else { Content::Alike };
     blocks.verify = if copies { None } else { verify(options, true) };
@@ -311,11 +311,11 @@ fn pair(options: &Options, facts: &PassFacts, half: Half) -> Plan {
     plan
 }
 
-fn course(options: &Options, records: Records, then: Then, checks: bool) -> Course {
+fn variable_records(options: &Options, records: Records, then: Then, checks: bool) -> VariableRecords {
     let (shape, seed) = (&options.shape, options.random_seed);
     let all = if options.random { 100 } else { 0 };
     let share = |percent: Option<super::shape::Percent>| percent.map_or(all, |percent| percent.value(seed));
-    Course {
+    VariableRecords {
         sizes: (Bytes(records.least), Bytes(records.most)),
         growth: growth(options, records),
         backwards: shape.reverse,
@@ -392,7 +392,7 @@ fn one_file(options: &Options, facts: &PassFacts, pass: u64, half: Half) -> Plan
     plan
 }
 
-/// One stream over a course.
+/// One stream of such records.
 fn walk(options: &Options, facts: &PassFacts, half: Half, space: SpaceId, content: Content) -> Stream {
     let (writes, shape) = (half.writes(), &options.shape);
     let records = options.records_of(writes);
@@ -401,7 +401,7 @@ fn walk(options: &Options, facts: &PassFacts, half: Half, space: SpaceId, conten
     let raw = half == Half::ReadAfterWrite;
     let then = if raw { Then::ReadAgain } else { Then::Nothing };
     let checks = options.compare && (half == Half::Read || facts.known);
-    let mut course = course(options, records, then, checks);
+    let mut rules = variable_records(options, records, then, checks);
     blocks.mix = match (half, shape.reads) {
         (Half::Read, _) => Mix::Only(Verb::Read),
         (_, Some(reads)) => Mix::Random { read_percent: reads.value(options.random_seed) },
@@ -409,9 +409,9 @@ fn walk(options: &Options, facts: &PassFacts, half: Half, space: SpaceId, conten
     };
     if half == Half::Read && options.writes() {
         // What was written is read: the shares of the writes say where that is.
-        course.random_percent.0 = course.random_percent.1;
+        rules.random_percent.0 = rules.random_percent.1;
     }
-    blocks.pattern = fathom_spec::Pattern::Course(Box::new(course));
+    blocks.pattern = fathom_spec::Pattern::VariableRecords(Box::new(rules));
     let compares = checks || raw && options.compare;
     if writes || compares {
         blocks.content = content;

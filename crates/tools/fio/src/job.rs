@@ -4,7 +4,7 @@ use super::diagnostic::Place;
 use super::numbers::Amount;
 use super::recording::Replay;
 use fathom_spec::{
-    Discards, Failures, Lifetime, MemoryMode, Nanos, Priority, Standing, StatCall, Think, Verb,
+    Discards, Failures, Lifetime, MemoryMode, Nanos, Priority, StatCall, Think, ThreadAttributes, Verb,
 };
 use std::sync::Arc;
 
@@ -411,7 +411,7 @@ pub struct Terms {
     /// End when steady.
     pub steady: Option<Steady>,
     /// What it is to the system.
-    pub standing: Standing,
+    pub standing: ThreadAttributes,
     /// A shell's command before the job.
     pub before: Option<String>,
     /// A shell's command after it.

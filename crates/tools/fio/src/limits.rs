@@ -6,7 +6,7 @@ use super::job::{Hint, Steady, Terms};
 use super::numbers;
 use super::options::OptionId;
 use super::reader::OptionReader;
-use fathom_spec::{Bytes, Failures, Standing};
+use fathom_spec::{Bytes, Failures, ThreadAttributes};
 
 /// What `continue_on_error` goes on after.
 const NOT_FATAL: [i32; 2] = [libc::EIO, libc::EILSEQ];
@@ -85,7 +85,7 @@ const ERRORS: &[(i32, &str)] = errors! {
     ENOMEDIUM ECANCELED
 };
 
-fn standing(reader: &OptionReader) -> Result<Standing, Trouble> {
+fn standing(reader: &OptionReader) -> Result<ThreadAttributes, Trouble> {
     let narrow = |id: OptionId| reader.said_count(id).map(|number| number as u8);
     let (class, level) = (narrow(OptionId::Prioclass), narrow(OptionId::Prio));
     // A level alone is one of the best-effort class; a class alone has the first level.
@@ -94,7 +94,7 @@ fn standing(reader: &OptionReader) -> Result<Standing, Trouble> {
         (None | Some(0), Some(level)) => Some((2, level)),
         (Some(class), level) => Some((class, level.unwrap_or(0))),
     };
-    Ok(Standing {
+    Ok(ThreadAttributes {
         nice: Some(reader.integer(OptionId::Nice) as i32).filter(|nice| *nice != 0),
         io_priority,
         user: reader.said_small(OptionId::Uid)?,

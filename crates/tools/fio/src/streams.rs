@@ -61,18 +61,19 @@ pub fn stream(job: &Job, ground: &Ground) -> Result<Stream, Trouble> {
             priorities: !job.engine.priorities.is_empty(),
         },
         placement: placement(job, ground.clone),
-        terms: terms(job),
+        errors: errors(job),
+        thread: job.terms.standing.clone(),
     })
 }
 
-/// What ends a clone before its time, and what it is to the system.
-fn terms(job: &Job) -> Terms {
+/// What ends a clone before its time.
+fn errors(job: &Job) -> ErrorPolicy {
     let verbs = [Verb::Read, Verb::Write, Verb::Trim];
     let latency_most = match job.terms.latency_most {
         Some(most) if !job.engine.is_serial() => verbs.iter().map(|verb| (*verb, most)).collect(),
         _ => Vec::new(),
     };
-    Terms { failures: job.terms.excused.clone(), latency_most, standing: job.terms.standing.clone() }
+    ErrorPolicy { failures: job.terms.excused.clone(), latency_most }
 }
 
 /// Of a range, each clone draws its own.

@@ -154,7 +154,7 @@ fn stream(options: &Options, blocks: Blocks) -> Stream {
     stream.stop.time = options.work_time;
     // ioping ends at the first request that fails; one that would have had to wait (EAGAIN) is no failure.
     let passed: Vec<i32> = if options.nowait { vec![EAGAIN] } else { Vec::new() };
-    stream.terms.failures = Failures::End { read: passed.clone(), write: passed, check: Vec::new() };
+    stream.errors.failures = Failures::End { read: passed.clone(), write: passed, check: Vec::new() };
     stream
 }
 
@@ -198,7 +198,7 @@ fn layout(options: &Options, path: &str, (offset, length): (Bytes, Bytes), seed:
     stream.stop.bytes = Some(whole);
     stream.after_last = vec![SyncKind::Fsync];
     stream.window = Window::Unmeasured;
-    stream.terms.failures = Failures::End { read: Vec::new(), write: Vec::new(), check: Vec::new() };
+    stream.errors.failures = Failures::End { read: Vec::new(), write: Vec::new(), check: Vec::new() };
     plan.add_stream(stream);
     Layout { plan, size }
 }

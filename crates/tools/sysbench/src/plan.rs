@@ -1,4 +1,4 @@
-//! sysbench's commands as plans: `prepare` as one stream a file, `run` as one course that all workers share.
+//! sysbench's commands as plans: `prepare` as one stream a file, `run` as one sequence that all workers share.
 
 use super::resolve::{IoMode, Mode, Options};
 use super::seeds;
@@ -105,7 +105,7 @@ fn blocks(options: &Options, mode: Mode, seed: u32) -> Blocks {
     }
 }
 
-/// What `run` does: all workers take turns in one course over the files, each file a stripe of one space.
+/// What `run` does: all workers take turns in one sequence over the files, each file a stripe of one space.
 pub fn run(options: &Options, mode: Mode, seed: u32) -> Plan {
     let mut plan = Plan::new(u64::from(seed));
     let access = if mode.writes() { Access::Write } else { Access::Read };

@@ -1,4 +1,4 @@
-//! A course that workers share, taken one operation at a time: order, mix, syncs, generators, arrivals.
+//! A sequence that workers share, taken one operation at a time: order, mix, syncs, generators, arrivals.
 
 use super::*;
 use fathom_spec::{Bytes, CellId, SpaceId, SyncKind, TargetId, Timetable};
@@ -14,7 +14,7 @@ fn stream(blocks: &Blocks, workers: u32) -> Stream {
     Stream { workers, ..Stream::closed("run", blocks.clone(), 1) }
 }
 
-fn course(stream: &Stream, blocks: &Blocks, file: u64, operations: Option<u64>) -> Arc<SharedSequence> {
+fn sequence(stream: &Stream, blocks: &Blocks, file: u64, operations: Option<u64>) -> Arc<SharedSequence> {
     let space = Space::Striped { over: (0..4).map(TargetId).collect(), depth: Bytes(file) };
     let geometry = Geometry { space, sizes: vec![file; 4], start: 0, length: 4 * file, align: 512 };
     let stop = Stop { operations, ..Stop::default() };
@@ -41,8 +41,8 @@ const STATE: (u64, u64) = (7 << 32, 11);
 #[test]
 fn one_cursor_serves_all_workers_and_wraps() {
     let blocks = blocks(Pattern::Sequential(Begin::First), Mix::Only(Verb::Read));
-    let course = course(&stream(&blocks, 2), &blocks, 40_000, None);
-    let (mut first, mut second) = (course.turn(0), course.turn(1));
+    let sequence = sequence(&stream(&blocks, 2), &blocks, 40_000, None);
+    let (mut first, mut second) = (sequence.turn(0), sequence.turn(1));
     let a = take(first.as_mut(), 2);
     let b = take(second.as_mut(), 2);
     assert_eq!(a, [(Verb::Read, 0, 0, 16_384), (Verb::Read, 0, 16_384, 16_384)]);
@@ -59,8 +59,8 @@ fn one_cursor_serves_all_workers_and_wraps() {
 fn the_mix_is_kept_by_what_was_completed() {
     let mix = Mix::ByCompleted { reads_per_write: 1.5, commits: false };
     let blocks = blocks(Pattern::Uniform { once: false }, mix);
-    let course = course(&stream(&blocks, 1), &blocks, MIB, Some(10));
-    let seen = take(course.turn(0).as_mut(), 99);
+    let sequence = sequence(&stream(&blocks, 1), &blocks, MIB, Some(10));
+    let seen = take(sequence.turn(0).as_mut(), 99);
     let letters: String = seen.iter().map(|op| if op.0 == Verb::Read { 'R' } else { 'W' }).collect();
     assert_eq!(letters, "RWRWRRWRWR");
 }
@@ -76,8 +76,8 @@ fn syncs_of_all_targets_in_turn_are_operations_of_the_course() {
         between: false,
     };
     blocks.sync = vec![rule];
-    let course = course(&stream(&blocks, 1), &blocks, MIB, Some(13));
-    let seen = take(course.turn(0).as_mut(), 99);
+    let sequence = sequence(&stream(&blocks, 1), &blocks, MIB, Some(13));
+    let seen = take(sequence.turn(0).as_mut(), 99);
     let letters: String =
         seen.iter().map(|op| if op.0 == Verb::Sync { char::from(b'0' + op.1 as u8) } else { 'W' }).collect();
     assert_eq!(letters, "WWW0123WWW012");
@@ -94,8 +94,8 @@ fn reads_alone_are_never_followed_by_syncs() {
         between: false,
     };
     blocks.sync = vec![rule];
-    let course = course(&stream(&blocks, 1), &blocks, MIB, Some(50));
-    assert!(take(course.turn(0).as_mut(), 99).iter().all(|op| op.0 == Verb::Read));
+    let sequence = sequence(&stream(&blocks, 1), &blocks, MIB, Some(50));
+    assert!(take(sequence.turn(0).as_mut(), 99).iter().all(|op| op.0 == Verb::Read));
 }
 
 #[test]
@@ -103,8 +103,8 @@ fn a_given_generator_draws_the_same_places_each_time_and_discards_what_is_asked(
     let places = |discard_per_event| {
         let mut blocks = blocks(Pattern::Uniform { once: false }, Mix::Only(Verb::Read));
         blocks.generator = Generator::Given { states: vec![STATE], discard_per_event };
-        let course = course(&stream(&blocks, 1), &blocks, 16 * MIB, Some(8));
-        take(course.turn(0).as_mut(), 8).into_iter().map(|op| (op.1, op.2)).collect::<Vec<_>>()
+        let sequence = sequence(&stream(&blocks, 1), &blocks, 16 * MIB, Some(8));
+        take(sequence.turn(0).as_mut(), 8).into_iter().map(|op| (op.1, op.2)).collect::<Vec<_>>()
     };
     let (all, every_second) = (places(0), places(1));
     assert_eq!(all, places(0));
@@ -116,16 +116,16 @@ fn a_given_generator_draws_the_same_places_each_time_and_discards_what_is_asked(
 fn a_block_in_flight_is_given_to_nobody_else() {
     let mut blocks = blocks(Pattern::Uniform { once: false }, Mix::Only(Verb::Write));
     blocks.verify = Some(fathom_spec::Verify { fatal: true, ..fathom_spec::Verify::READS });
-    let course = course(&stream(&blocks, 8), &blocks, 16_384, None);
+    let sequence = sequence(&stream(&blocks, 8), &blocks, 16_384, None);
     let mut out = Vec::new();
     for worker in 0..4 {
-        let mut turn = course.turn(worker);
+        let mut turn = sequence.turn(worker);
         while turn.fill(0, 1, &mut Pace::Closed, &mut out) == Fill::Blocked {}
     }
     let mut targets: Vec<u16> = out.iter().map(|op| op.target).collect();
     targets.sort_unstable();
     assert_eq!(targets, [0, 1, 2, 3], "one block each");
-    assert_eq!(course.turn(4).fill(0, 1, &mut Pace::Closed, &mut out), Fill::Blocked);
+    assert_eq!(sequence.turn(4).fill(0, 1, &mut Pace::Closed, &mut out), Fill::Blocked);
 }
 
 #[test]
@@ -134,8 +134,8 @@ fn arrivals_are_taken_by_whoever_is_free() {
     let mut stream = stream(&blocks, 2);
     let table = Timetable { verb: Verb::Read, rate: Rate::Operations(500.0), spacing: Spacing::Even };
     stream.arrival = Arrival::Open(vec![table]);
-    let course = course(&stream, &blocks, MIB, None);
-    let (mut first, mut second) = (course.turn(0), course.turn(1));
+    let sequence = sequence(&stream, &blocks, MIB, None);
+    let (mut first, mut second) = (sequence.turn(0), sequence.turn(1));
     let mut out = Vec::new();
     assert_eq!(first.fill(0, 1, &mut Pace::Closed, &mut out), Fill::Some);
     assert_eq!(first.fill(0, 1, &mut Pace::Closed, &mut out), Fill::Wait(1_000_000));

@@ -52,8 +52,8 @@ impl Order {
         };
         match &blocks.pattern {
             Pattern::Sequential(_) => Order::Sequential,
-            Pattern::Course(course) => match course.random_percent {
-                (0, 0) if !course.backwards => Order::Sequential,
+            Pattern::VariableRecords(rules) => match rules.random_percent {
+                (0, 0) if !rules.backwards => Order::Sequential,
                 (100, 100) => Order::Random,
                 _ => Order::Other,
             },

@@ -59,8 +59,8 @@ pub fn make(jobs: &[Job], planned: &mut Planned, roots: &Roots, console: &Consol
     for member in &planned.members {
         let Some(group) = &jobs[member.job].place.control_group else { continue };
         let tasks = mount.join(group.name.trim_matches('/')).join("tasks");
-        let standing = &mut planned.plan.streams[member.stream.0 as usize].terms.standing;
-        standing.control_group = Some(tasks.to_string_lossy().into_owned());
+        let thread = &mut planned.plan.streams[member.stream.0 as usize].thread;
+        thread.control_group = Some(tasks.to_string_lossy().into_owned());
     }
     Ok(groups)
 }

@@ -114,8 +114,8 @@ fn how_requests_are_made_is_said_of_the_queue_and_the_target() {
     assert_eq!(requests("-A .", FILE).1.queue, QueueKind::Libaio);
     let (stream, blocks) = requests("-ND .", FILE);
     assert_eq!((blocks.queue, blocks.queue_options.no_wait), (QueueKind::Vectored, true));
-    assert!(!stream.terms.failures.ends(Verb::Read, -EAGAIN));
-    assert!(requests("-D .", FILE).0.terms.failures.ends(Verb::Read, -EAGAIN));
+    assert!(!stream.errors.failures.ends(Verb::Read, -EAGAIN));
+    assert!(requests("-D .", FILE).0.errors.failures.ends(Verb::Read, -EAGAIN));
     assert!(requests("-HD .", FILE).1.queue_options.io_poll);
     let target = path(&prepared("-DY .", FILE).expect("a plan").plan);
     assert_eq!((target.direct, target.durability, target.access), (true, Durability::Full, Access::Read));
