@@ -183,16 +183,18 @@ impl Measurement<'_> {
         attachments: Attachments,
         control: &mut dyn Control,
     ) -> Result<Outcome, ExecuteError> {
-        let began_ns = self.clock.now();
-        let request = Request { plan, permits: &self.permits, disks: &self.disks, attachments };
-        let mut outcome = self.execute.execute(request, control)?;
-        outcome.run.began_ns = began_ns;
-        Ok(outcome)
+        let Measurement { permits, disks, clock, .. } = self;
+        execute(self.execute, Request { plan, permits, disks, attachments }, *clock, control)
     }
 
-    /// An executor for a thread of its own, with the disks that are sampled.
-    pub fn another(&self) -> (Box<dyn Execute + Send>, Vec<Disk>) {
-        (self.execute.another(), self.disks.clone())
+    /// What a thread of its own runs plans of this measurement with.
+    pub fn for_thread(&self) -> ThreadMeasurement {
+        ThreadMeasurement {
+            execute: self.execute.another(),
+            permits: self.permits.clone(),
+            disks: self.disks.clone(),
+            clock: self.clock,
+        }
     }
 
     /// Disks whose counters are sampled in each run.
@@ -277,6 +279,40 @@ impl Measurement<'_> {
         }
         record.verdict = judge(checks);
     }
+}
+
+/// A measurement as one of several threads sees it: an executor of its own; what the runs are kept in is not its.
+pub struct ThreadMeasurement {
+    execute: Box<dyn Execute + Send>,
+    permits: Permits,
+    disks: Vec<Disk>,
+    clock: Clock,
+}
+
+impl ThreadMeasurement {
+    /// Runs a plan and answers what came of it, as [`Measurement::execute`] does.
+    pub fn execute(
+        &mut self,
+        plan: &Plan,
+        attachments: Attachments,
+        control: &mut dyn Control,
+    ) -> Result<Outcome, ExecuteError> {
+        let ThreadMeasurement { permits, disks, clock, .. } = self;
+        execute(&mut *self.execute, Request { plan, permits, disks, attachments }, *clock, control)
+    }
+}
+
+/// Executes; the run has the moment at which it began, of the measurement's clock.
+fn execute(
+    execute: &mut dyn Execute,
+    request: Request<'_>,
+    clock: Clock,
+    control: &mut dyn Control,
+) -> Result<Outcome, ExecuteError> {
+    let began_ns = clock.now();
+    let mut outcome = execute.execute(request, control)?;
+    outcome.run.began_ns = began_ns;
+    Ok(outcome)
 }
 
 /// Tells notes on stderr, if they may be told there.

@@ -7,7 +7,6 @@ use super::test::Test;
 use super::{complain, refusal, system_info};
 use crate::{Dispose, Mode, Options, Stats};
 use anyhow::{Result, anyhow, bail};
-use fathom_drive::Clock;
 use fathom_engine::guard;
 use fathom_host::{Roots, TargetKind};
 use fathom_record::Note;
@@ -81,12 +80,11 @@ pub fn run(options: &Options, session: &mut Session<'_>) -> Result<bool> {
 
 /// Runs each test in a thread of its own; answers how each of them ended, in their order.
 fn side_by_side(crew: &[Options], context: JobContext<'_>, record: &mut JobRecord<'_>) -> Vec<Result<bool>> {
-    let (clock, (sender, runs)) = (Clock::start(), mpsc::channel());
+    let (sender, runs) = mpsc::channel();
     std::thread::scope(|scope| {
         let start = |own| {
-            let (execute, disks) = record.measurement.another();
-            let permits = record.measurement.permits.clone();
-            let mut runner = ThreadRunner { execute, disks, permits, clock, runs: sender.clone() };
+            let mut runner =
+                ThreadRunner { measurement: record.measurement.for_thread(), runs: sender.clone() };
             scope.spawn(move || Test::run(own, context, &mut runner))
         };
         let started: Vec<_> = crew.iter().map(start).collect();

@@ -2,10 +2,10 @@
 //! thread's own, whose runs go to the measurement.
 
 use crate::Half;
-use fathom_drive::Clock;
-use fathom_record::{Attachments, Control, Disk, Execute, ExecuteError, Outcome, Request, Run};
+use fathom_record::{Attachments, Control, ExecuteError, Outcome, Run};
 use fathom_session::Measurement;
-use fathom_spec::{Permits, Plan};
+use fathom_session::measurement::ThreadMeasurement;
+use fathom_spec::Plan;
 use std::sync::mpsc::{Receiver, Sender};
 
 /// Runs the plans of one test.
@@ -65,14 +65,8 @@ impl RunPlans for JobRecord<'_> {
 
 /// One thread of several.
 pub struct ThreadRunner {
-    /// Its own executor.
-    pub execute: Box<dyn Execute + Send>,
-    /// Disks whose counters are sampled.
-    pub disks: Vec<Disk>,
-    /// What it may write.
-    pub permits: Permits,
-    /// Since the measurement began.
-    pub clock: Clock,
+    /// What it runs plans with.
+    pub measurement: ThreadMeasurement,
     /// Where its runs go.
     pub runs: Sender<(Half, u32, Run)>,
 }
@@ -84,11 +78,7 @@ impl RunPlans for ThreadRunner {
         attachments: Attachments,
         control: &mut dyn Control,
     ) -> Result<Outcome, ExecuteError> {
-        let began_ns = self.clock.now();
-        let request = Request { plan, permits: &self.permits, disks: &self.disks, attachments };
-        let mut outcome = self.execute.execute(request, control)?;
-        outcome.run.began_ns = began_ns;
-        Ok(outcome)
+        self.measurement.execute(plan, attachments, control)
     }
 
     fn keep(&mut self, half: Half, thread: u32, run: Run) {
