@@ -20,8 +20,21 @@ pub struct Priority {
 }
 
 impl Priority {
-    /// The word in which the kernel takes it (`ioprio` of linux/ioprio.h).
+    /// The word in which the kernel takes it.
     pub fn word(&self) -> u16 {
-        u16::from(self.class) << 13 | u16::from(self.level)
+        priority_word(self.class, self.level) as u16
     }
+}
+
+/// The class of an I/O priority stands above these bits (`IOPRIO_CLASS_SHIFT` of linux/ioprio.h).
+const CLASS_SHIFT: u32 = 13;
+
+/// The kernel's word for an I/O priority: the class above the level.
+pub fn priority_word(class: u8, level: u8) -> u32 {
+    u32::from(class) << CLASS_SHIFT | u32::from(level)
+}
+
+/// Class and level of the kernel's word.
+pub fn priority_class_and_level(word: u32) -> (u8, u8) {
+    ((word >> CLASS_SHIFT) as u8, (word & ((1 << CLASS_SHIFT) - 1)) as u8)
 }

@@ -1,17 +1,16 @@
 //! A thread's I/O priority, where its memory comes from, and memory that is locked.
 
-use fathom_spec::{MemoryMode, MemoryPolicy};
+use fathom_spec::{MemoryMode, MemoryPolicy, priority_word};
 use rustix::io::Errno;
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 use std::ffi::c_void;
 
-/// Of linux/ioprio.h: the process (on Linux the thread) of that number, 0 for the calling one; the class above these bits.
+/// Of linux/ioprio.h: the process (on Linux the thread) of that number, 0 for the calling one.
 const WHO_PROCESS: libc::c_long = 1;
-const CLASS_SHIFT: u32 = 13;
 
 /// Sets the I/O priority of the calling thread: class 1 to 3 and level 0 to 7; class 0 is what its nice value says.
 pub fn set_io_priority(class: u8, level: u8) -> Result<(), Errno> {
-    let value = libc::c_long::from(u32::from(class) << CLASS_SHIFT | u32::from(level));
+    let value = libc::c_long::from(priority_word(class, level));
     // SAFETY: ioprio_set takes three numbers and no pointer.
     let answer = unsafe { libc::syscall(libc::SYS_ioprio_set, WHO_PROCESS, 0 as libc::c_long, value) };
     if answer == 0 { Ok(()) } else { Err(last_error()) }
@@ -22,7 +21,7 @@ pub fn set_io_priority(class: u8, level: u8) -> Result<(), Errno> {
 pub fn io_priority() -> Result<(u8, u8), Errno> {
     // SAFETY: ioprio_get takes two numbers and no pointer.
     let answer = unsafe { libc::syscall(libc::SYS_ioprio_get, WHO_PROCESS, 0 as libc::c_long) };
-    if answer < 0 { Err(last_error()) } else { Ok(((answer >> CLASS_SHIFT) as u8, (answer & 7) as u8)) }
+    if answer < 0 { Err(last_error()) } else { Ok(fathom_spec::priority_class_and_level(answer as u32)) }
 }
 
 /// Bits of a word of the kernel's.

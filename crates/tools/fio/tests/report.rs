@@ -349,7 +349,7 @@ fn averaged_logs_have_every_stretch_and_exact_averages() {
     }
     assert_eq!(String::from_utf8(out).unwrap(), "500, 160, 0, 0, 0\n1500, 80, 1, 0, 0, 0x0000\n");
     let (mut low, mut high) = (entries[0], entries[0]);
-    (low.priority, high.priority) = (logs::priority(Some((2, 4))), logs::priority(Some((1, 0))));
+    (low.priority, high.priority) = (priority_word(2, 4), priority_word(1, 0));
     let mut out = Vec::new();
     for (entry, priority) in [(low, false), (high, false), (low, true), (high, true)] {
         logs::write_entry(&entry, LogOptions { priority, ..LogOptions::default() }, &mut out).unwrap();

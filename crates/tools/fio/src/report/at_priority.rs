@@ -3,7 +3,7 @@
 use super::job::ReportJob;
 use super::latency::less;
 use fathom_record::{Interval, Latency};
-use fathom_spec::Verb;
+use fathom_spec::{Verb, priority_class_and_level};
 
 /// The I/Os of one priority.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,9 +31,6 @@ pub fn told_of(job: &ReportJob) -> Option<&'static str> {
     }
 }
 
-/// The class stands above these bits of the kernel's word.
-const CLASS_SHIFT: u16 = 13;
-
 /// What the run kept of a verb. Of submissions only the mean is known, which is taken from each.
 pub(super) fn kept(job: &ReportJob, all: &Interval, verb: Verb, submit: Option<&Latency>) -> Vec<AtPriority> {
     let Some(of) = told_of(job) else { return Vec::new() };
@@ -42,7 +39,7 @@ pub(super) fn kept(job: &ReportJob, all: &Interval, verb: Verb, submit: Option<&
     for at in all.priorities.iter().filter(|at| at.verb == verb) {
         let priority = match at.priority {
             0 => job.priority,
-            word => ((word >> CLASS_SHIFT) as u8, (word & ((1 << CLASS_SHIFT) - 1)) as u8),
+            word => priority_class_and_level(word.into()),
         };
         let latency = match submit {
             Some(submit) if of == "clat" => {

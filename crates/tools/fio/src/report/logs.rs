@@ -8,6 +8,7 @@
 use super::job::ReportJob;
 use super::tally::{direction_of, windows};
 use fathom_record::{Counts, Interval, Run};
+use fathom_spec::priority_class_and_level;
 use std::io::{self, Write};
 
 /// What a log is of.
@@ -77,19 +78,12 @@ pub struct LogEntry {
     pub block_size: u64,
     /// Where it was; 0 for an average.
     pub offset: u64,
-    /// Its priority.
+    /// Its priority, as the kernel has it; 0: none was asked for.
     pub priority: u32,
 }
 
-/// The class of an I/O priority stands above these bits.
-const CLASS_SHIFT: u32 = 13;
 /// The real-time class.
-const REAL_TIME: u32 = 1;
-
-/// A priority as the kernel and fio's logs have it: the class above the level; 0: none was asked for.
-pub fn priority(class_and_level: Option<(u8, u8)>) -> u32 {
-    class_and_level.map_or(0, |(class, level)| u32::from(class) << CLASS_SHIFT | u32::from(level))
-}
+const REAL_TIME: u8 = 1;
 
 /// Writes one entry.
 pub fn write_entry(entry: &LogEntry, options: LogOptions, out: &mut impl Write) -> io::Result<()> {
@@ -100,7 +94,7 @@ pub fn write_entry(entry: &LogEntry, options: LogOptions, out: &mut impl Write) 
     }
     match options.priority {
         true => writeln!(out, "0x{priority:04x}"),
-        false => writeln!(out, "{}", u32::from(priority >> CLASS_SHIFT == REAL_TIME)),
+        false => writeln!(out, "{}", u32::from(priority_class_and_level(*priority).0 == REAL_TIME)),
     }
 }
 

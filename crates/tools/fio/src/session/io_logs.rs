@@ -11,7 +11,7 @@ use crate::{Job, Member, file_layout};
 use anyhow::Result;
 use fathom_drive::LogEntry;
 use fathom_record::Sink;
-use fathom_spec::{Plan, Space, Stream, StreamId, SyncKind, TargetId, Verb, Work};
+use fathom_spec::{Plan, Space, Stream, StreamId, SyncKind, TargetId, Verb, Work, priority_word};
 use std::collections::{HashMap, HashSet};
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Write};
@@ -55,7 +55,11 @@ pub fn open(members: &Members<'_>) -> Result<Sinks> {
                 files,
                 iolog,
                 options: LogOptions { offset: report.log_offset, priority: report.log_priority, epoch_ms: 0 },
-                priority: logs::priority(job.terms.standing.io_priority),
+                priority: job
+                    .terms
+                    .standing
+                    .io_priority
+                    .map_or(0, |(class, level)| priority_word(class, level)),
                 run_began_ms: report.log_epoch.and_then(fathom_drive::system_clock_ms),
                 ramp_ns: job.stop.ramp.0,
                 began_ns: None,
