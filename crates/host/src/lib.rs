@@ -49,5 +49,5 @@ pub use machine::{Machine, read_machine};
 pub use open_files::{OpenFiles, Opener};
 pub use roots::{DeviceNumber, Roots, Unknown};
 pub use scratch::Scratch;
-pub use storage::{Storage, TargetKind, resolve};
+pub use storage::{Storage, TargetKind, directory_of, resolve};
 pub use use_kind::UseKind;

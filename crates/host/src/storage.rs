@@ -29,6 +29,11 @@ pub enum TargetKind {
     Other,
 }
 
+/// The directory that a file is in, or would be; `.` for a name alone.
+pub fn directory_of(path: &Path) -> &Path {
+    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
 /// One step on the way from the path down to the disks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Layer {

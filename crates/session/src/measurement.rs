@@ -9,7 +9,7 @@ use fathom_calibrate::load_figures::load_figures;
 use fathom_calibrate::precision::Precision;
 use fathom_calibrate::verdict::Evidence;
 use fathom_drive::Clock;
-use fathom_host::{Roots, resolve};
+use fathom_host::{Roots, directory_of, resolve};
 use fathom_record::*;
 use fathom_spec::{Pattern, Permits, Plan, Stream, Target, TargetId, Work};
 use std::collections::BTreeMap;
@@ -40,8 +40,7 @@ pub fn existing<'a>(names: impl IntoIterator<Item = &'a str>) -> Vec<Ready> {
     let roots = Roots::default();
     let ready = |name: &str| {
         let path = Path::new(name);
-        let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let there = if path.exists() { path } else { parent };
+        let there = if path.exists() { path } else { directory_of(path) };
         let storage = resolve(&roots, there).ok()?;
         Some(Ready::Existing { path: there.to_owned(), storage: Box::new(storage) })
     };

@@ -2,7 +2,9 @@
 //! at, several become one space.
 
 use anyhow::{Context, Result, bail};
-use fathom_host::{Roots, Scratch, Storage, TargetKind, database_directory, extents, resolve, scratch};
+use fathom_host::{
+    Roots, Scratch, Storage, TargetKind, database_directory, directory_of, extents, resolve, scratch,
+};
 use fathom_spec::{Bytes, GIB, MIB};
 use std::path::{Path, PathBuf};
 
@@ -191,7 +193,7 @@ fn below(directory: &Path, left_out: &mut Vec<String>) -> Vec<PathBuf> {
 
 /// Files of one directory whose names match a pattern of `*` and `?`.
 fn matching(pattern: &Path) -> Result<Vec<PathBuf>> {
-    let directory = pattern.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let directory = directory_of(pattern);
     let name = pattern.file_name().context("a pattern such as '/u01/oradata/*.dbf' is needed")?;
     let name: Vec<char> = name.to_string_lossy().chars().collect();
     let entries = std::fs::read_dir(directory).map_err(|error| refusal(directory, &error))?;

@@ -8,7 +8,7 @@ use super::{complain, refusal, system_info};
 use crate::{Dispose, Mode, Options, Stats};
 use anyhow::{Result, anyhow, bail};
 use fathom_engine::guard;
-use fathom_host::{Roots, TargetKind};
+use fathom_host::{Roots, TargetKind, directory_of};
 use fathom_record::Note;
 use fathom_session::measurement::existing;
 use fathom_session::targets::Ready;
@@ -140,12 +140,8 @@ fn storages(crew: &[Options]) -> Vec<Ready> {
         names.extend(own.input.clone());
         names.extend(own.output.as_deref().map(|output| {
             let path = Path::new(output);
-            let directory = match path.parent() {
-                Some(parent) if !parent.as_os_str().is_empty() => parent,
-                _ => Path::new("."),
-            };
             match own.changes() && (path.is_file() || !path.exists()) {
-                true => directory.to_string_lossy().into_owned(),
+                true => directory_of(path).to_string_lossy().into_owned(),
                 false => output.to_owned(),
             }
         }));

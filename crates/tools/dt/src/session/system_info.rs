@@ -2,7 +2,7 @@
 
 use crate::{Options, SystemInfo};
 use anyhow::{Result, anyhow, bail};
-use fathom_host::{Roots, TargetKind, mounts, resolve};
+use fathom_host::{Roots, TargetKind, directory_of, mounts, resolve};
 use fathom_session::{Environment, errno_text};
 use std::net::ToSocketAddrs;
 use std::os::unix::fs::MetadataExt;
@@ -128,9 +128,7 @@ pub fn read(options: &Options, roots: &Roots, target: &Target, environment: &Env
 }
 
 fn file_system(name: &str, roots: &Roots) -> Option<Vec<(String, String)>> {
-    let path = Path::new(name);
-    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let there = parent.canonicalize().ok()?;
+    let there = directory_of(Path::new(name)).canonicalize().ok()?;
     let mounts = mounts::read_mounts(roots).ok()?;
     let mount = mounts::mount_of(&mounts, &there, None, None)?;
     let space = rustix::fs::statvfs(&there).ok()?;

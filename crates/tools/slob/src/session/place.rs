@@ -4,7 +4,7 @@ use super::args::{Kind, Place};
 use super::settings::{CommandSettings, wrong};
 use anyhow::{Result, anyhow, bail};
 use fathom_database::{Brand, Database, DatabaseError, Leftover, Server, ServerKind, ServerOptions, Url};
-use fathom_host::{DeviceNumber, Roots, resolve};
+use fathom_host::{DeviceNumber, Roots, directory_of, resolve};
 use fathom_record::{ExecuteError, Note};
 use fathom_session::Session;
 use fathom_session::preflight::{self, Found};
@@ -236,12 +236,9 @@ fn data_path(database: &Database) -> Option<PathBuf> {
 fn ready(database: &Database) -> Vec<Ready> {
     let Some(path) = data_path(database) else { return Vec::new() };
     // A file that is not there yet stands on its directory.
-    let there = if path.exists() { Some(path.as_path()) } else { path.parent() };
-    let there = there.map(|path| if path.as_os_str().is_empty() { Path::new(".") } else { path });
-    let directory = there.map(|path| if path.is_file() { path.parent().unwrap_or(path) } else { path });
-    let directory = directory.map(|path| if path.as_os_str().is_empty() { Path::new(".") } else { path });
-    let storage = directory.and_then(|path| resolve(&Roots::default(), path).ok());
-    storage.map(|storage| Ready::Existing { path, storage: Box::new(storage) }).into_iter().collect()
+    let directory = if path.is_file() || !path.exists() { directory_of(&path) } else { &path };
+    let storage = resolve(&Roots::default(), directory);
+    storage.ok().map(|storage| Ready::Existing { path, storage: Box::new(storage) }).into_iter().collect()
 }
 
 /// The command line without what may be secret: the URL as it is printed.
