@@ -144,7 +144,7 @@ fn plain(latency: &Latency, share: f64) -> LatencyFigures {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fathom_record::{Counts, StopReason, WorkerTotals};
+    use fathom_record::{Counts, WorkerTotals};
     use fathom_spec::Plan;
 
     #[test]
@@ -152,14 +152,8 @@ mod tests {
         let mut run = Run::empty(&Plan::new(1));
         let counts = Counts { operations: 4, bytes: 4 * MIB, ..Counts::default() };
         run.workers.push(WorkerTotals {
-            stream: StreamId(0),
-            worker: 0,
-            user_ns: 0,
-            system_ns: 0,
-            span_ns: (0, 2_000_000),
             counts: vec![(Verb::Write, counts)],
-            ended: StopReason::Finished,
-            outstanding_most: 1,
+            ..WorkerTotals::finished(StreamId(0), 0, (0, 2_000_000))
         });
         let figures = load_figures(&run);
         let told = |name| figures.get(&name).map(|figure: &Figure| (figure.value, figure.half_width));

@@ -6,9 +6,9 @@ use crate::precision::Precision;
 use crate::schedule::{Calibration, Job, Question, Step};
 use crate::stopper::Until;
 use fathom_record::{
-    CELLS, Cell, Control, Counts, Interval, Latency, Phase, Run, Steer, StopReason, Totals, WorkerTotals,
+    CELLS, Cell, Control, Counts, Interval, Latency, Phase, Run, Steer, Totals, WorkerTotals,
 };
-use fathom_spec::{GroupId, LatencyLimit, Nanos, Statistic, StreamId, Verb, Window};
+use fathom_spec::{LatencyLimit, Nanos, Statistic, StreamId, Verb, Window};
 
 /// A device whose rates follow from a formula.
 pub struct Model {
@@ -67,14 +67,8 @@ impl Model {
         };
         let operations_most = stop.operations.map(|o| o * u64::from(job.plan.streams[0].workers));
         let mut until = Until::new(job.rule);
-        let mut totals = [Totals {
-            stream: StreamId(0),
-            group: GroupId(0),
-            running: 1,
-            outstanding: u64::from(load),
-            verbs: Totals::verbs_of(&[Verb::Read]),
-            counts: Default::default(),
-        }];
+        let mut totals =
+            [Totals { outstanding: u64::from(load), ..Totals::running(StreamId(0), &[Verb::Read]) }];
         let (mut slots, mut slot, mut carried) = (Vec::new(), 0, 0.0);
         let mut latencies = Latency::default();
         while slot < last && operations_most.is_none_or(|most| totals[0].counts[0].operations < most) {
@@ -116,28 +110,21 @@ impl Model {
 
     fn run(&self, job: &Job, began: Nanos, length_ns: u64, interval: Interval, counts: Counts) -> Run {
         let worker = WorkerTotals {
-            stream: StreamId(0),
-            worker: 0,
             user_ns: length_ns / 10,
             system_ns: length_ns / 10,
-            span_ns: (0, length_ns),
             counts: vec![(Verb::Read, counts)],
-            ended: StopReason::Finished,
-            outstanding_most: 1,
+            ..WorkerTotals::finished(StreamId(0), 0, (0, length_ns))
         };
         Run {
             name: job.name.clone(),
             phase: Some(job.phase),
             purpose: job.purpose,
             load: job.load,
-            plan: job.plan.clone(),
             began_ns: began.0,
             length_ns,
             intervals: vec![interval],
             workers: vec![worker],
-            samples: Vec::new(),
-            events: Vec::new(),
-            queues: Vec::new(),
+            ..Run::empty(&job.plan)
         }
     }
 }

@@ -77,21 +77,14 @@ impl Control for Until {
 mod tests {
     use super::*;
     use fathom_record::{CELLS, Counts};
-    use fathom_spec::{GroupId, StreamId, Verb};
+    use fathom_spec::{StreamId, Verb};
 
     fn ends_at(rule: Rule, each: impl Fn(u64) -> u64) -> Option<u64> {
         let mut until = Until::new(rule);
         let mut counts = [Counts::default(); CELLS];
         (1..=2000u64).find(|slot| {
             counts[0].operations += each(*slot);
-            let totals = [Totals {
-                stream: StreamId(0),
-                group: GroupId(0),
-                running: 1,
-                outstanding: 1,
-                verbs: Totals::verbs_of(&[Verb::Read]),
-                counts,
-            }];
+            let totals = [Totals { outstanding: 1, counts, ..Totals::running(StreamId(0), &[Verb::Read]) }];
             until.slot(slot * 50_000_000, &totals) != Steer::Continue
         })
     }

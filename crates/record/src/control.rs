@@ -38,6 +38,18 @@ pub struct Totals {
 }
 
 impl Totals {
+    /// A stream of the first group with one worker, which has done nothing yet.
+    pub fn running(stream: StreamId, verbs: &[Verb]) -> Self {
+        Totals {
+            stream,
+            group: GroupId(0),
+            running: 1,
+            outstanding: 0,
+            verbs: Totals::verbs_of(verbs),
+            counts: Default::default(),
+        }
+    }
+
     /// The verbs of a stream as totals have them.
     pub fn verbs_of(verbs: &[Verb]) -> [Option<Verb>; CELLS] {
         std::array::from_fn(|cell| verbs.get(cell).copied())
@@ -70,9 +82,7 @@ mod tests {
     fn a_counter_is_of_the_verb_that_stands_in_its_place() {
         let mut counts = [Counts::default(); CELLS];
         (counts[0].operations, counts[1].operations) = (7, 2);
-        let verbs = Totals::verbs_of(&[Verb::Write, Verb::Sync]);
-        let totals =
-            Totals { stream: StreamId(3), group: GroupId(0), running: 1, outstanding: 0, verbs, counts };
+        let totals = Totals { counts, ..Totals::running(StreamId(3), &[Verb::Write, Verb::Sync]) };
         let told: Vec<(Verb, u64)> = totals.cells().map(|(verb, counts)| (verb, counts.operations)).collect();
         assert_eq!(told, [(Verb::Write, 7), (Verb::Sync, 2)]);
     }

@@ -94,6 +94,22 @@ pub struct WorkerTotals {
     pub outstanding_most: u32,
 }
 
+impl WorkerTotals {
+    /// A worker that finished with one I/O outstanding at a time; its counters and CPU time are not known.
+    pub fn finished(stream: StreamId, worker: u32, span_ns: (u64, u64)) -> Self {
+        WorkerTotals {
+            stream,
+            worker,
+            user_ns: 0,
+            system_ns: 0,
+            span_ns,
+            counts: Vec::new(),
+            ended: StopReason::Finished,
+            outstanding_most: 1,
+        }
+    }
+}
+
 impl Run {
     /// Everything of one stream as one interval; `None` when it left none. Slots are laid end to end.
     pub fn merged(&self, stream: StreamId) -> Option<Interval> {

@@ -373,14 +373,13 @@ mod tests {
     use super::*;
     use fathom_record::{CELLS, Outcome, Totals};
     use fathom_session::mock::{Scene, Stage};
-    use fathom_spec::{GroupId, StreamId};
+    use fathom_spec::StreamId;
 
     fn totals(read: u64, written: u64) -> Vec<Totals> {
         let mut counts = [Counts::default(); CELLS];
         (counts[0].operations, counts[0].bytes) = (read, read * 512);
         (counts[1].operations, counts[1].bytes) = (written, written * 512);
-        let verbs = Totals::verbs_of(&[Verb::Read, Verb::Write]);
-        vec![Totals { stream: StreamId(0), group: GroupId(0), running: 1, outstanding: 0, verbs, counts }]
+        vec![Totals { counts, ..Totals::running(StreamId(0), &[Verb::Read, Verb::Write]) }]
     }
 
     #[test]

@@ -19,31 +19,14 @@ fn run_of(streams: u32) -> Run {
         stream.keep.response = true;
         plan.add_stream(stream);
     }
-    let mut run = Run {
-        phase: None,
-        name: String::new(),
-        purpose: Purpose::Load,
-        load: Load::default(),
-        plan,
-        began_ns: 0,
-        length_ns: 1000 * MS,
-        intervals: Vec::new(),
-        workers: Vec::new(),
-        samples: Vec::new(),
-        events: Vec::new(),
-        queues: Vec::new(),
-    };
+    let mut run = Run { length_ns: 1000 * MS, ..Run::empty(&plan) };
     for stream in 0..streams {
         run.intervals.push(interval(StreamId(stream)));
         run.workers.push(WorkerTotals {
-            stream: StreamId(stream),
-            worker: 0,
             user_ns: 100 * MS,
             system_ns: 250 * MS,
-            span_ns: (0, 1000 * MS),
-            counts: Vec::new(),
-            ended: StopReason::Finished,
             outstanding_most: 4,
+            ..WorkerTotals::finished(StreamId(stream), 0, (0, 1000 * MS))
         });
         for (name, value) in
             [("context_switches", 12), ("minor_faults", 3), ("submitted_4", 90), ("completed_8", 10)]
@@ -503,14 +486,7 @@ fn a_run_that_is_not_over_is_reported_as_far_as_it_was_told() {
     so_far.event(&started(0, EventKind::Started(StreamId(0))));
     assert!(so_far.run(500 * MS, &[]).intervals.is_empty());
     so_far.interval(&whole.intervals[0]);
-    let running = Totals {
-        stream: StreamId(0),
-        group: GroupId(0),
-        running: 1,
-        outstanding: 4,
-        verbs: Default::default(),
-        counts: Default::default(),
-    };
+    let running = Totals { outstanding: 4, ..Totals::running(StreamId(0), &[]) };
     let told = text(&so_far.run(1300 * MS, &[running]), &[job(0)], &[], Format::Normal);
     assert!(told.contains("  read: IOPS=40, BW=160KiB/s (164kB/s)(160KiB/1000msec)"), "{told}");
     so_far.event(&started(1250 * MS, EventKind::Stopped(StreamId(0), StopReason::Finished)));

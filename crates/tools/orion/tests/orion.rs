@@ -58,20 +58,7 @@ fn run(options: &Options, load: Load, cells: Vec<Vec<(Verb, Latency)>>) -> Run {
         (interval.slots, interval.length_ns) = (vec![slot], 60_000_000_000);
         intervals.push(interval);
     }
-    Run {
-        name: "point".into(),
-        phase: None,
-        purpose: Purpose::Load,
-        load,
-        plan,
-        began_ns: 0,
-        length_ns: 60_000_000_000,
-        intervals,
-        workers: Vec::new(),
-        samples: Vec::new(),
-        events: Vec::new(),
-        queues: Vec::new(),
-    }
+    Run { name: "point".into(), load, length_ns: 60_000_000_000, intervals, ..Run::empty(&plan) }
 }
 
 fn reads(count: f64, mean_us: f64) -> Vec<(Verb, Latency)> {

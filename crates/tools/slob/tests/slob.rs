@@ -315,20 +315,8 @@ fn others_on_the_disk_are_not_taken_for_the_database() {
 
 /// A run of nothing with these samples, and the record around it.
 fn record(samples: Vec<Sample>) -> ResultRecord {
-    let run = Run {
-        name: "sessions".into(),
-        phase: None,
-        purpose: Purpose::Load,
-        load: Load::default(),
-        plan: Plan::new(1),
-        began_ns: 0,
-        length_ns: 10_000_000_000,
-        intervals: Vec::new(),
-        workers: Vec::new(),
-        samples,
-        events: Vec::new(),
-        queues: Vec::new(),
-    };
+    let run =
+        Run { name: "sessions".into(), length_ns: 10_000_000_000, samples, ..Run::empty(&Plan::new(1)) };
     ResultRecord {
         schema: SCHEMA,
         id: "x".into(),
@@ -470,14 +458,9 @@ fn db_stats_have_a_line_for_each_session() {
     told.settings.schemas = 2;
     let mut record = record(Vec::new());
     let worker = |worker| WorkerTotals {
-        stream: StreamId(0),
-        worker,
         user_ns: 200_000_000,
         system_ns: 50_000_000,
-        span_ns: (0, 10_000_000_000),
-        counts: Vec::new(),
-        ended: StopReason::Finished,
-        outstanding_most: 1,
+        ..WorkerTotals::finished(StreamId(0), worker, (0, 10_000_000_000))
     };
     record.runs[0].workers = (0..3).map(worker).collect();
     let shown = text(|out| awr::db_stats(&told, &record.runs[0], out));

@@ -118,14 +118,7 @@ fn the_first_fault_ends_the_test_and_the_record_has_failed() {
     let directory = tempfile::tempdir().unwrap();
     let mut counts = [Counts::default(); CELLS];
     counts[0].errors = 1;
-    let totals = vec![Totals {
-        stream: StreamId(0),
-        group: GroupId(0),
-        running: 1,
-        outstanding: 0,
-        verbs: Default::default(),
-        counts,
-    }];
+    let totals = vec![Totals { counts, ..Totals::running(StreamId(0), &[]) }];
     let mut run = Run::empty(&Plan::new(1));
     let what = EventKind::Fault {
         stream: StreamId(0),

@@ -110,7 +110,7 @@ fn joined(mut each: Vec<BTreeMap<FigureName, Figure>>) -> BTreeMap<FigureName, F
 mod tests {
     use super::*;
     use crate::{PassFacts, parse, plan};
-    use fathom_record::{Counts, StopReason, WorkerTotals};
+    use fathom_record::{Counts, WorkerTotals};
     use fathom_spec::{StreamId, Verb};
 
     /// A second in which a half moved so many records of 1 MiB.
@@ -121,14 +121,8 @@ mod tests {
         let mut run = Run::empty(&plan(&options, &facts, 1, half));
         let counts = Counts { operations: records, bytes: records << 20, ..Counts::default() };
         run.workers.push(WorkerTotals {
-            stream: StreamId(0),
-            worker: 0,
-            user_ns: 0,
-            system_ns: 0,
-            span_ns: (0, 1_000_000_000),
             counts: vec![(if half.writes() { Verb::Write } else { Verb::Read }, counts)],
-            ended: StopReason::Finished,
-            outstanding_most: 1,
+            ..WorkerTotals::finished(StreamId(0), 0, (0, 1_000_000_000))
         });
         run
     }

@@ -6,7 +6,7 @@ use fathom_record::*;
 use fathom_session::mock::{Scene, Stage};
 use fathom_session::tool::Tool;
 use fathom_session::{Console, Environment, Interrupt, Session};
-use fathom_spec::{Bytes, GroupId, Plan, StreamId, Verb};
+use fathom_spec::{Bytes, Plan, StreamId, Verb};
 use fathom_store::{State, Store, Stored};
 use std::path::{Path, PathBuf};
 
@@ -55,14 +55,7 @@ fn stored(store: &Path) -> Option<Stored> {
 fn totals(operations: u64, errors: u64, outstanding: u64) -> Vec<Totals> {
     let mut counts = [Counts::default(); CELLS];
     (counts[0].operations, counts[0].bytes, counts[0].errors) = (operations, operations << 12, errors as _);
-    vec![Totals {
-        stream: StreamId(0),
-        group: GroupId(0),
-        running: 1,
-        outstanding,
-        verbs: Totals::verbs_of(&[Verb::Read, Verb::Write]),
-        counts,
-    }]
+    vec![Totals { outstanding, counts, ..Totals::running(StreamId(0), &[Verb::Read, Verb::Write]) }]
 }
 
 fn slots(slots: Vec<(u64, Vec<Totals>)>) -> Scene {

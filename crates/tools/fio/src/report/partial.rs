@@ -59,14 +59,9 @@ impl SoFar {
             };
             for worker in 0..stream.workers {
                 run.workers.push(WorkerTotals {
-                    stream: id,
-                    worker,
-                    user_ns: 0,
-                    system_ns: 0,
-                    span_ns: (began_ns, end_ns.max(began_ns)),
-                    counts: Vec::new(),
                     ended: if running { StopReason::Told } else { StopReason::Finished },
                     outstanding_most: stream.depth.most(),
+                    ..WorkerTotals::finished(id, worker, (began_ns, end_ns.max(began_ns)))
                 });
             }
         }

@@ -148,7 +148,6 @@ pub mod fixture {
     use fathom_host::Roots;
     use fathom_record::{CELLS, Counts};
     use fathom_session::{Console, Environment};
-    use fathom_spec::GroupId;
 
     /// The jobs of a command line.
     pub fn jobs(words: &str) -> Vec<Job> {
@@ -173,8 +172,7 @@ pub mod fixture {
             (counts.operations, counts.bytes) = (*operations, operations * 1024);
         }
         let verbs: Vec<Verb> = cells.iter().map(|(verb, _)| *verb).collect();
-        let verbs = Totals::verbs_of(&verbs);
-        Totals { stream: StreamId(stream), group: GroupId(0), running: 1, outstanding: 0, verbs, counts }
+        Totals { counts, ..Totals::running(StreamId(stream), &verbs) }
     }
 }
 

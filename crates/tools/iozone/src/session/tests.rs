@@ -2,7 +2,7 @@
 
 use super::*;
 use fathom_session::mock::{Scene, Stage};
-use fathom_spec::{Bytes, GroupId, StreamId};
+use fathom_spec::{Bytes, StreamId};
 
 /// A run with a worker for each of these: what it did, how many bytes in how many operations, how long, ns.
 fn run_of(workers: &[(Verb, u64, u64, u64)]) -> Run {
@@ -10,14 +10,8 @@ fn run_of(workers: &[(Verb, u64, u64, u64)]) -> Run {
     for (stream, (verb, bytes, operations, span_ns)) in workers.iter().enumerate() {
         let counts = Counts { operations: *operations, bytes: *bytes, ..Counts::default() };
         run.workers.push(WorkerTotals {
-            stream: StreamId(stream as u32),
-            worker: 0,
-            user_ns: 0,
-            system_ns: 0,
-            span_ns: (0, *span_ns),
             counts: vec![(*verb, counts)],
-            ended: StopReason::Finished,
-            outstanding_most: 1,
+            ..WorkerTotals::finished(StreamId(stream as u32), 0, (0, *span_ns))
         });
     }
     run
@@ -46,14 +40,7 @@ fn file(folder: &tempfile::TempDir, name: &str) -> String {
 fn totals(operations: u64, errors: u32) -> Vec<Totals> {
     let mut counts = [Counts::default(); CELLS];
     (counts[0].operations, counts[0].errors) = (operations, errors);
-    vec![Totals {
-        stream: StreamId(0),
-        group: GroupId(0),
-        running: 1,
-        outstanding: 0,
-        verbs: Default::default(),
-        counts,
-    }]
+    vec![Totals { counts, ..Totals::running(StreamId(0), &[]) }]
 }
 
 #[test]

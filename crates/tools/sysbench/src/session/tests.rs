@@ -7,7 +7,7 @@ use fathom_content::sysbench::seal;
 use fathom_content::{Damage, Wrong};
 use fathom_record::*;
 use fathom_session::mock::{Scene, Stage};
-use fathom_spec::{Bytes, GroupId, Plan, Verb};
+use fathom_spec::{Bytes, Plan, Verb};
 
 const SHAPE: [&str; 4] = ["fileio", "--file-num=2", "--file-total-size=32K", "--file-test-mode=seqwr"];
 
@@ -35,14 +35,7 @@ fn fails(error: ExecuteError) -> Stage {
 fn totals(operations: u64) -> Vec<Totals> {
     let mut counts = [Counts::default(); CELLS];
     counts[0].operations = operations;
-    vec![Totals {
-        stream: StreamId(0),
-        group: GroupId(0),
-        running: 1,
-        outstanding: 0,
-        verbs: Totals::verbs_of(&[Verb::Read, Verb::Write]),
-        counts,
-    }]
+    vec![Totals { counts, ..Totals::running(StreamId(0), &[Verb::Read, Verb::Write]) }]
 }
 
 /// Writes of one worker that took 1 ms each.
@@ -191,14 +184,9 @@ fn an_interrupted_run_is_kept_with_figures_checks_and_notes() {
     let mut run = Run::empty(&plan());
     let counts = Counts { operations: 2, bytes: 32 << 10, ..Counts::default() };
     run.workers.push(WorkerTotals {
-        stream: StreamId(0),
-        worker: 0,
-        user_ns: 0,
-        system_ns: 0,
-        span_ns: (0, 1_000_000_000),
         counts: vec![(Verb::Write, counts)],
         ended: StopReason::Signal,
-        outstanding_most: 1,
+        ..WorkerTotals::finished(StreamId(0), 0, (0, 1_000_000_000))
     });
     let slots = vec![(100_000_000, totals(1)), (200_000_000, totals(2))];
     let scene = Scene { slots, answer: Some(Ok(Outcome::of(run))), ..Scene::default() };
