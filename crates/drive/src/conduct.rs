@@ -311,7 +311,7 @@ impl<'c, D: Driver> Conductor<'c, D> {
             ended: why,
             outstanding_most,
         });
-        for Event { at_ns, what } in fault_events(id, faults, &stream.targets.clone()) {
+        for Event { at_ns, what } in fault_events(id, faults, &stream.targets) {
             self.announce(at_ns, what);
         }
         found.into_iter().for_each(|what| self.announce(now, what));

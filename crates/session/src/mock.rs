@@ -3,19 +3,21 @@
 
 use crate::record_writer::alive;
 use crate::tool::Tool;
-use crate::{Console, Environment, Session};
+use crate::{Console, Environment, Interrupt, Session};
 use fathom_host::Roots;
 use fathom_record::{
     Control, Event, Execute, ExecuteError, Outcome, Request, ResultRecord, Run, Steer, Totals,
 };
 use fathom_spec::{Permits, Plan};
-use fathom_store::Store;
+use fathom_store::{State, Store, Stored};
 use std::collections::VecDeque;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// What one execution does.
 #[derive(Default)]
 pub struct Scene {
+    /// Raised before anything is told: Ctrl-C while the plan runs.
+    pub interrupt: Option<Interrupt>,
     /// Events that are told before the first slot.
     pub events: Vec<Event>,
     /// Slots: the moment, ns, and the counters of each stream then.
@@ -33,13 +35,19 @@ pub struct MockExecute {
     pub requests: Vec<(Plan, Permits)>,
     /// What the Controls said, one for each slot; an order to stop ends the slots of its scene.
     pub steers: Vec<Steer>,
+    /// A store in which it looks each time, and the states that the newest run had then.
+    pub store: Option<PathBuf>,
+    /// See `store`.
+    pub states: Vec<State>,
 }
 
 impl Execute for MockExecute {
     fn execute(&mut self, request: Request<'_>, control: &mut dyn Control) -> Result<Outcome, ExecuteError> {
         self.requests.push((request.plan.clone(), request.permits.clone()));
+        self.states.extend(self.store.as_deref().and_then(newest).map(|stored| stored.listing.state));
         let empty = Outcome::of(Run::empty(request.plan));
         let Some(scene) = self.scenes.pop_front() else { return Ok(empty) };
+        scene.interrupt.iter().for_each(Interrupt::raise);
         scene.events.iter().for_each(|event| control.event(event));
         for (now_ns, totals) in &scene.slots {
             let steer = control.slot(*now_ns, totals);
@@ -78,6 +86,7 @@ impl Stage {
     pub fn run(&mut self, tool: &dyn Tool, words: &[&str]) -> (u8, String, String) {
         let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
         let console = Console::captured();
+        self.execute.store = self.store.clone();
         let mut session = Session {
             environment: self.environment.clone(),
             console: console.clone(),
@@ -92,9 +101,17 @@ impl Stage {
         (status, out, err)
     }
 
-    /// The newest record of the store that has ended; nothing where none was kept.
-    pub fn record(&self) -> Option<ResultRecord> {
-        let store = Store::open_read_only(self.store.as_ref()?).ok()?;
-        Some(store.get("last", &alive).ok()?.record)
+    /// The newest run of the store that has ended; nothing where none was kept.
+    pub fn stored(&self) -> Option<Stored> {
+        newest(self.store.as_ref()?)
     }
+
+    /// Its record.
+    pub fn record(&self) -> Option<ResultRecord> {
+        Some(self.stored()?.record)
+    }
+}
+
+fn newest(store: &Path) -> Option<Stored> {
+    Store::open_read_only(store).ok()?.get("last", &alive).ok()
 }

@@ -387,7 +387,7 @@ mod tests {
         let scene = Scene {
             events: vec![Event { at_ns: 0, what: EventKind::Started(StreamId(0)) }],
             slots: vec![(1_000_000_000, totals(3, 2))],
-            answer: None,
+            ..Scene::default()
         };
         let mut stage = Stage::new(scene);
         stage.environment.usr1().raise();

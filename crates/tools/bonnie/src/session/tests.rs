@@ -7,11 +7,10 @@ use fathom_engine::Engine;
 use fathom_record::*;
 use fathom_session::measurement::figures_of;
 use fathom_session::mock::{Scene, Stage};
-use fathom_session::tool::Tool;
-use fathom_session::{Console, Environment, Figures, Interrupt, Session};
+use fathom_session::{Environment, Figures};
 use fathom_spec::*;
-use fathom_store::{State, Store, Stored};
-use std::path::{Path, PathBuf};
+use fathom_store::State;
+use std::path::Path;
 
 /// The words of a command on a directory; root must name a user.
 fn words(directory: &Path, words: &str) -> Vec<String> {
@@ -29,10 +28,6 @@ fn bonnie(stage: &mut Stage, directory: &Path, line: &str) -> (u8, String) {
     let own = format!("Bonnie.{}", std::process::id());
     let lines = err.lines().filter(|line| !line.starts_with("Using uid:"));
     (status, lines.map(|line| line.replace(&own, "Bonnie.N") + "\n").collect())
-}
-
-fn stored(store: &Path) -> Option<Stored> {
-    Store::open_read_only(store).ok()?.get("last", &|_| true).ok()
 }
 
 fn refused(error: ExecuteError) -> Scene {
@@ -143,51 +138,23 @@ fn the_first_fault_ends_the_test_and_the_record_has_failed() {
         "Writing intelligently...Can't write block.: No space left on device\nCan't write block 10.\n"
     );
     assert_eq!(stage.execute.steers, [Steer::Stop(Vec::new(), StopReason::Fault)]);
-    let stored = stored(&directory.path().join("store")).unwrap();
+    let stored = stage.stored().unwrap();
     assert_eq!((stored.listing.state, stored.record.runs.len()), (State::Failed, 1));
     assert!(!stored.record.verdict.checks.is_empty());
-}
-
-/// Looks in the store while it runs a plan, and interrupts it.
-struct Onlooker {
-    store: PathBuf,
-    interrupt: Interrupt,
-    states: Vec<State>,
-}
-
-impl Execute for Onlooker {
-    fn execute(&mut self, request: Request<'_>, control: &mut dyn Control) -> Result<Outcome, ExecuteError> {
-        self.states.extend(stored(&self.store).map(|stored| stored.listing.state));
-        self.interrupt.raise();
-        assert_eq!(control.slot(50_000_000, &[]), Steer::Stop(Vec::new(), StopReason::Signal));
-        Ok(Outcome::of(Run::empty(request.plan)))
-    }
-
-    fn another(&self) -> Box<dyn Execute + Send> {
-        unreachable!("bonnie++ has no threads of its own")
-    }
 }
 
 #[test]
 fn a_test_that_is_interrupted_is_in_progress_before_and_interrupted_after() {
     let directory = tempfile::tempdir().unwrap();
-    let (store, environment) = (directory.path().join("store"), Environment::given(&[]));
-    let mut onlooker =
-        Onlooker { store: store.clone(), interrupt: environment.interrupt(), states: Vec::new() };
-    let console = Console::captured();
-    let mut session = Session {
-        environment,
-        console: console.clone(),
-        execute: &mut onlooker,
-        roots: Default::default(),
-        store: Some(store.clone()),
-        command: vec!["bonnie++".to_owned()],
-        progress: false,
-    };
-    assert_eq!(Bonnie.run(&words(directory.path(), "-s 0 -n 1 -q"), &mut session), 1);
-    assert_eq!(onlooker.states, [State::InProgress]);
-    assert_eq!(console.take(), (String::new(), CLEANING.to_owned()));
-    let stored = stored(&store).unwrap();
+    let mut stage = Stage::new(Scene { slots: vec![(50_000_000, Vec::new())], ..Scene::default() });
+    stage.execute.scenes[0].interrupt = Some(stage.environment.interrupt());
+    stage.store = Some(directory.path().join("store"));
+    let words = words(directory.path(), "-s 0 -n 1 -q");
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    assert_eq!(stage.run(&Bonnie, &words), (1, String::new(), CLEANING.to_owned()));
+    assert_eq!(stage.execute.steers, [Steer::Stop(Vec::new(), StopReason::Signal)]);
+    assert_eq!(stage.execute.states, [State::InProgress]);
+    let stored = stage.stored().unwrap();
     assert_eq!((stored.listing.state, stored.record.runs.len()), (State::Interrupted, 1));
     let left = std::fs::read_dir(directory.path()).unwrap().flatten();
     assert!(!left.into_iter().any(|entry| entry.file_name().to_string_lossy().starts_with("Bonnie")));

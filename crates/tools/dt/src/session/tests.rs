@@ -4,11 +4,9 @@ use super::Dt;
 use fathom_content::{Damage, Wrong};
 use fathom_record::*;
 use fathom_session::mock::{Scene, Stage};
-use fathom_session::tool::Tool;
-use fathom_session::{Console, Environment, Interrupt, Session};
 use fathom_spec::{Bytes, Plan, StreamId, Verb};
-use fathom_store::{State, Store, Stored};
-use std::path::{Path, PathBuf};
+use fathom_store::State;
+use std::path::Path;
 
 /// A directory with a store in it, and a stage.
 struct Setting {
@@ -38,17 +36,9 @@ impl Setting {
         (status, out.replace(&file, "FILE"), err.replace(&file, "FILE"))
     }
 
-    fn stored(&self) -> Option<Stored> {
-        stored(&self.directory.path().join("store"))
-    }
-
     fn holds(&self, name: &str) -> bool {
         Path::new(&self.path(name)).exists()
     }
-}
-
-fn stored(store: &Path) -> Option<Stored> {
-    Store::open_read_only(store).ok()?.get("last", &|_| true).ok()
 }
 
 /// Counters of the one stream: operations of 4 KiB, those that failed, those outstanding.
@@ -129,7 +119,7 @@ fn refusals_are_said_in_dts_words_and_leave_nothing() {
         let (status, out, err) = setting.dt("of=FILE limit=96k bs=4k");
         assert_eq!((status, out.as_str()), (255, ""));
         assert_eq!(err, format!("dt (j:1 t:1): ERROR: {what}\nhint: {hint}\n"));
-        assert!(setting.stored().is_none() && !setting.holds("f"));
+        assert!(setting.stage.stored().is_none() && !setting.holds("f"));
     }
 }
 
@@ -166,7 +156,7 @@ fn the_first_fault_ends_the_test_and_is_kept() {
         ]
     );
     assert_eq!(setting.stage.execute.steers, [Steer::Continue, Steer::Stop(Vec::new(), StopReason::Fault)]);
-    let stored = setting.stored().unwrap();
+    let stored = setting.stage.stored().unwrap();
     assert_eq!((stored.listing.state, stored.record.runs.len()), (State::Failed, 1));
     assert!(setting.holds("f"));
 }
@@ -192,7 +182,7 @@ fn a_record_that_is_wrong_is_told_read_again_and_both_reads_are_kept() {
     ] {
         assert!(out.contains(line), "no {line:?} in {out}");
     }
-    let runs = setting.stored().unwrap().record.runs;
+    let runs = setting.stage.record().unwrap().runs;
     let kinds: Vec<_> = runs.iter().map(|run| (run.name.as_str(), run.purpose)).collect();
     assert_eq!(kinds, [("read", Purpose::Load), ("read again", Purpose::Check)]);
 }
@@ -225,69 +215,32 @@ fn threads_have_executors_of_their_own_and_one_record() {
     let (status, _, err) = setting.dt("of=FILE limit=96k bs=4k threads=3 stats=none");
     assert_eq!((status, err.as_str()), (0, ""));
     assert!(setting.stage.execute.requests.is_empty());
-    let record = setting.stored().unwrap().record;
+    let record = setting.stage.record().unwrap();
     let count = |name: &str| record.runs.iter().filter(|run| run.name == name).count();
     assert_eq!((count("write"), count("read"), record.ending), (3, 3, Ending::Complete));
     assert!(!setting.holds("f-j1t1") && !setting.holds("f-j1t3"));
 }
 
-/// Looks in the store while it runs a plan, and may interrupt it.
-struct Onlooker {
-    store: PathBuf,
-    states: Vec<State>,
-    interrupt: Option<Interrupt>,
-    steers: Vec<Steer>,
-}
-
-impl Execute for Onlooker {
-    fn execute(&mut self, request: Request<'_>, control: &mut dyn Control) -> Result<Outcome, ExecuteError> {
-        self.states.extend(stored(&self.store).map(|stored| stored.listing.state));
-        self.interrupt.iter().for_each(Interrupt::raise);
-        self.steers.push(control.slot(500_000_000, &totals(1, 0, 1)));
-        Ok(Outcome::of(Run::empty(request.plan)))
-    }
-
-    fn another(&self) -> Box<dyn Execute + Send> {
-        unreachable!("the test has one thread")
-    }
-}
-
-/// Runs a test of one file under the eyes of an onlooker; answers dt's status, what the onlooker saw, and the record.
-fn watched(directory: &Path, interrupts: bool) -> (u8, Onlooker, Stored) {
-    let (store, environment) = (directory.join("store"), Environment::given(&[]));
-    let interrupt = interrupts.then(|| environment.interrupt());
-    let mut onlooker = Onlooker { store: store.clone(), states: Vec::new(), interrupt, steers: Vec::new() };
-    let file = directory.join("f");
-    let words = [format!("of={}", file.display()), "limit=8k".to_owned(), "stats=none".to_owned()];
-    let mut session = Session {
-        environment,
-        console: Console::captured(),
-        execute: &mut onlooker,
-        roots: Default::default(),
-        store: Some(store.clone()),
-        command: vec!["dt".to_owned()],
-        progress: false,
-    };
-    let status = Dt.run(&words, &mut session);
-    (status, onlooker, stored(&store).unwrap())
-}
-
 #[test]
 fn the_stores_row_is_there_before_the_first_pass_and_the_record_has_a_verdict() {
-    let directory = tempfile::tempdir().unwrap();
-    let (status, onlooker, stored) = watched(directory.path(), false);
+    let mut setting = Setting::new(Vec::new());
+    let (status, _, _) = setting.dt("of=FILE limit=8k stats=none");
+    let stored = setting.stage.stored().unwrap();
     assert_eq!((status, stored.listing.state), (0, State::Complete));
-    assert_eq!(onlooker.states, [State::InProgress, State::InProgress]);
+    assert_eq!(setting.stage.execute.states, [State::InProgress, State::InProgress]);
     assert!(stored.record.verdict.checks.iter().any(|check| check.name == "page cache bypassed"));
 }
 
 #[test]
 fn an_interrupt_ends_the_half_and_what_was_made_is_removed() {
-    let directory = tempfile::tempdir().unwrap();
-    let (status, onlooker, stored) = watched(directory.path(), true);
+    let mut setting = Setting::new(vec![slots(vec![(500, totals(1, 0, 1))])]);
+    let interrupt = setting.stage.environment.interrupt();
+    setting.stage.execute.scenes[0].interrupt = Some(interrupt);
+    let (status, _, _) = setting.dt("of=FILE limit=8k stats=none");
+    let stored = setting.stage.stored().unwrap();
     assert_eq!((status, stored.listing.state), (255, State::Interrupted));
-    assert_eq!(onlooker.steers, [Steer::Stop(Vec::new(), StopReason::Signal)]);
+    assert_eq!(setting.stage.execute.steers, [Steer::Stop(Vec::new(), StopReason::Signal)]);
     let names: Vec<&str> = stored.record.runs.iter().map(|run| run.name.as_str()).collect();
     assert_eq!(names, ["write"]);
-    assert!(!directory.path().join("f").exists());
+    assert!(!setting.holds("f"));
 }
