@@ -107,8 +107,7 @@ fn measure(args: &Args, writes: bool, session: &mut Session<'_>) -> Result<Ended
     };
     run.name = "load".to_owned();
     run.load = Load { small: args.depth * args.workers, large: 0 };
-    measurement.keep(run);
-    let finished = measurement.finish(End::of(interrupt.raised(), false));
+    let finished = measurement.finish_with(run, End::of(interrupt.raised(), false));
     let (record, mut out) = (&finished.record, console.out());
     let saved = (!args.no_preflight).then_some(&finished.saved[..]);
     let mut text = Vec::new();

@@ -108,10 +108,9 @@ fn copy(options: &Options, session: &mut Session<'_>) -> u8 {
     let notes = notes(options, &run, ends.zeros);
     run.name = "copy".to_owned();
     run.load = load_of(&run.plan);
-    measurement.keep(run);
     measurement.record.notes.extend(notes);
     measurement.tell_notes();
-    measurement.finish(End::of(interrupted, failed));
+    measurement.finish_with(run, End::of(interrupted, failed));
     if gone {
         die_of_pipe();
     }

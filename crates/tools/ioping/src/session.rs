@@ -138,9 +138,8 @@ fn measure(options: &Options, session: &mut Session<'_>) -> Result<(), Failure> 
     }
     run.name = "requests".to_owned();
     run.load = load_of(&run.plan);
-    measurement.keep(run);
     measurement.tell_notes();
-    measurement.finish(End::of(interrupt.raised(), failed.is_some()));
+    measurement.finish_with(run, End::of(interrupt.raised(), failed.is_some()));
     drop(place);
     failed.map_or(Ok(()), Err)
 }

@@ -152,10 +152,9 @@ fn measure(options: &Options, mode: Mode, session: &mut Session<'_>) -> u8 {
     let mut run = outcome.run;
     run.name = "fileio".to_owned();
     run.load = load_of(&run.plan);
-    measurement.keep(run);
     let notes = sysbench::notes(options, mode, &live.tally, elapsed.counted_s(&live));
     let end = End::of(status == INTERRUPTED, status != 0).with_notes(notes);
-    let finished = measurement.finish(end);
+    let finished = measurement.finish_with(run, end);
     tell_notes(&finished.record.notes, &environment, &console);
     status
 }

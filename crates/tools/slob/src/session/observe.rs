@@ -66,13 +66,15 @@ pub fn run(args: &Observe, session: &mut Session<'_>) -> Result<Ended> {
     measurement.record.facts = here.found.facts(serde_json::json!({ "slob": &told }))?;
     measurement.found.buffered_below = None;
     measurement.found.in_memory = None;
-    measurement.keep(run);
-    let finished = measurement.finish(End {
-        figures: Figures::Own(summary.into_iter().collect(), Vec::new()),
-        grounds: Grounds::Checks,
-        checks: vec![check],
-        ..End::of(interrupt.raised(), false)
-    });
+    let finished = measurement.finish_with(
+        run,
+        End {
+            figures: Figures::Own(summary.into_iter().collect(), Vec::new()),
+            grounds: Grounds::Checks,
+            checks: vec![check],
+            ..End::of(interrupt.raised(), false)
+        },
+    );
     let shown = Shown { demand: &demand, expected, says: &says };
     show(args, &finished, shown, &here, &console)?;
     let interrupted = finished.record.ending == Ending::Interrupted;

@@ -187,8 +187,7 @@ fn measure(
     let lost = lost(&run);
     let end = job.judge(&mut told, &run, here, user.interrupt.raised(), lost.as_deref());
     measurement.record.facts = here.found.facts(serde_json::json!({ "slob": &told }))?;
-    measurement.keep(run);
-    let finished = measurement.finish(end);
+    let finished = measurement.finish_with(run, end);
     if let Some(directory) = &files {
         files::write(&told, &finished.record, 0, directory, &written)?;
     }
