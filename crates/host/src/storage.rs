@@ -29,6 +29,20 @@ pub enum TargetKind {
     Other,
 }
 
+impl TargetKind {
+    /// What this says a path is.
+    pub fn of(about: &fs::Metadata) -> Self {
+        let kind = about.file_type();
+        match () {
+            () if kind.is_dir() => TargetKind::Directory,
+            () if kind.is_file() => TargetKind::RegularFile,
+            () if kind.is_block_device() => TargetKind::BlockDevice,
+            () if kind.is_char_device() => TargetKind::CharacterDevice,
+            () => TargetKind::Other,
+        }
+    }
+}
+
 /// The directory that a file is in, or would be; `.` for a name alone.
 pub fn directory_of(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
@@ -97,7 +111,7 @@ impl Storage {
 pub fn resolve(roots: &Roots, path: &Path) -> io::Result<Storage> {
     let path = fs::canonicalize(path)?;
     let about = fs::metadata(&path)?;
-    let kind = kind_of(&about);
+    let kind = TargetKind::of(&about);
     let mut walk = Walk::new(roots);
     let mut storage = Storage {
         size_bytes: (kind == TargetKind::RegularFile).then_some(about.len()),
@@ -145,17 +159,6 @@ pub fn disks_below(roots: &Roots, number: DeviceNumber) -> (Vec<Layer>, Vec<Disk
     let mut walk = Walk::new(roots);
     walk.device(number, 0);
     (walk.layers, walk.disks, walk.unchecked.0)
-}
-
-fn kind_of(about: &fs::Metadata) -> TargetKind {
-    let kind = about.file_type();
-    match () {
-        () if kind.is_dir() => TargetKind::Directory,
-        () if kind.is_file() => TargetKind::RegularFile,
-        () if kind.is_block_device() => TargetKind::BlockDevice,
-        () if kind.is_char_device() => TargetKind::CharacterDevice,
-        () => TargetKind::Other,
-    }
 }
 
 /// The kernel's number of the mount that a path stands on.

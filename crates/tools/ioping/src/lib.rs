@@ -30,7 +30,7 @@ pub mod usage_error;
 
 pub use args::{Invocation, Operations, Options, parse};
 pub use failure::Failure;
-pub use plan::{Preparation, TargetFacts, TargetKind, prepare};
+pub use plan::{Preparation, TargetFacts, prepare};
 pub use report::{Report, Request, TargetLabel};
 pub use stamp::StampFormat;
 pub use tally::{Fate, Statistics, Tally};

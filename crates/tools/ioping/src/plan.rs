@@ -3,25 +3,11 @@
 
 use crate::args::{REQUEST_MOST, directory_work_size};
 use crate::{Failure, Operations, Options};
+use fathom_host::TargetKind;
 use fathom_spec::*;
 
 /// The working file in a directory with `-k`; it is used again as long as it is large enough.
 pub const KEPT_FILE: &str = "ioping.tmp";
-
-/// What the target is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TargetKind {
-    /// A directory: requests go to a working file in it.
-    Directory,
-    /// A file.
-    File,
-    /// A block device.
-    BlockDevice,
-    /// A character device.
-    CharacterDevice,
-    /// A pipe or a socket.
-    Other,
-}
 
 /// What must be known of the target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,7 +43,7 @@ pub struct Layout {
 pub fn prepare(options: &Options, facts: TargetFacts, path: &str, seed: u64) -> Result<Preparation, Failure> {
     let in_directory = match facts.kind {
         TargetKind::Directory => true,
-        TargetKind::File | TargetKind::BlockDevice => false,
+        TargetKind::RegularFile | TargetKind::BlockDevice => false,
         TargetKind::CharacterDevice => return Err(Failure::CharacterDevice(options.target.clone())),
         TargetKind::Other => return Err(Failure::Unsupported(options.target.clone())),
     };

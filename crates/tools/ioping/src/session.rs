@@ -4,10 +4,10 @@
 use crate::failure::{STATUS_USAGE, short_transfer};
 use crate::plan::KEPT_FILE;
 use crate::{
-    Failure, Invocation, NAME, Options, Preparation, Report, Request, TargetFacts, TargetKind, TargetLabel,
-    USAGE, VERSION, parse, prepare,
+    Failure, Invocation, NAME, Options, Preparation, Report, Request, TargetFacts, TargetLabel, USAGE,
+    VERSION, parse, prepare,
 };
-use fathom_host::{Roots, Scratch, Storage, resolve, scratch::Mark};
+use fathom_host::{Roots, Scratch, Storage, TargetKind, resolve, scratch::Mark};
 use fathom_record::{
     Attachments, Control, EventKind, ExecuteError, LogEntry, Purpose, Run, Sink, Steer, StopReason, Totals,
     Vocabulary,
@@ -19,7 +19,6 @@ use fathom_session::{Console, End, Environment, Interrupt, Measurement, Session,
 use fathom_spec::{Bytes, Nanos, Permits, Policy, StreamId};
 use std::ffi::OsString;
 use std::io::Write;
-use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, channel};
 
@@ -148,14 +147,7 @@ fn measure(options: &Options, session: &mut Session<'_>) -> Result<(), Failure> 
 fn look(name: &str) -> Result<TargetFacts, Failure> {
     let stat = |error: std::io::Error| Failure::Stat(name.to_owned(), errno_text::of_error(&error));
     let about = std::fs::metadata(name).map_err(stat)?;
-    let kind = about.file_type();
-    let kind = match () {
-        () if kind.is_dir() => TargetKind::Directory,
-        () if kind.is_file() => TargetKind::File,
-        () if kind.is_block_device() => TargetKind::BlockDevice,
-        () if kind.is_char_device() => TargetKind::CharacterDevice,
-        () => TargetKind::Other,
-    };
+    let kind = TargetKind::of(&about);
     let size = match kind {
         TargetKind::BlockDevice => device_size(name)?,
         _ => about.len(),

@@ -13,7 +13,7 @@ fn options(line: &str) -> Options {
 }
 
 const DIRECTORY: TargetFacts = TargetFacts { kind: TargetKind::Directory, size: Bytes(0) };
-const FILE: TargetFacts = TargetFacts { kind: TargetKind::File, size: Bytes(MIB) };
+const FILE: TargetFacts = TargetFacts { kind: TargetKind::RegularFile, size: Bytes(MIB) };
 
 fn prepared(line: &str, facts: TargetFacts) -> Result<Preparation, Failure> {
     prepare(&options(line), facts, "file", 7)
@@ -135,7 +135,7 @@ fn files_and_devices_are_written_only_when_that_is_said_three_times() {
 
 #[test]
 fn what_does_not_fit_is_refused_as_ioping_does() {
-    let empty = TargetFacts { kind: TargetKind::File, size: Bytes(0) };
+    let empty = TargetFacts { kind: TargetKind::RegularFile, size: Bytes(0) };
     assert_eq!(prepared(".", empty), Err(Failure::RequestTooBig));
     for (line, failure) in [
         ("-s 2m .", Failure::RequestTooBig),
