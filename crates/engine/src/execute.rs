@@ -37,9 +37,7 @@ impl Execute for Engine {
         let Attachments { preopened, sinks, recordings, known, history, progress, commands } = attachments;
         let opened = open::open(plan, &self.roots, permits, preopened)?;
         let targets: Arc<[OpenTarget]> = opened.targets.into();
-        let names: Arc<Vec<String>> = Arc::new(
-            (0..plan.targets.len() as u32).filter_map(|i| open::name_of(plan, TargetId(i))).collect(),
-        );
+        let names = open::names(plan);
         let mut logs = Logs::with(sinks);
         if !commands && plan.streams.iter().any(|stream| matches!(stream.work, Work::Command(_))) {
             return Err(ExecuteError::Plan {

@@ -13,6 +13,7 @@ use fathom_spec::{
 use rustix::fs::{Advice, FallocateFlags, FileType, Mode, OFlags, SeekFrom};
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
+use std::sync::Arc;
 
 /// What opening answers: the targets by their number in the plan, and what was done to them.
 pub struct Opened {
@@ -165,7 +166,8 @@ pub fn geometry(
     let length = settle(blocks.region.1, total.saturating_sub(start));
     let most = blocks.sizes.most().0;
     if !grows && (start.saturating_add(length) > total || length < most) {
-        let names: Vec<String> = space.members().iter().filter_map(|id| name_of(plan, *id)).collect();
+        let names: Vec<String> =
+            space.members().iter().filter_map(|id| plan.targets.get(id.0 as usize).map(name)).collect();
         return Err(ExecuteError::TooSmall {
             targets: names,
             holds: Bytes(total),
@@ -206,12 +208,16 @@ pub fn lifetime(space: &Space, targets: &[OpenTarget], lifetime: Lifetime) -> Re
     Ok(())
 }
 
-/// A target's name, for people.
-pub fn name_of(plan: &Plan, id: fathom_spec::TargetId) -> Option<String> {
-    plan.targets.get(id.0 as usize).map(|target| match target {
+/// The names of all targets of a plan, for people.
+pub fn names(plan: &Plan) -> Arc<Vec<String>> {
+    Arc::new(plan.targets.iter().map(name).collect())
+}
+
+fn name(target: &Target) -> String {
+    match target {
         Target::Path(path) => path.path.clone(),
         Target::Sim(device) => format!("sim:{device}"),
         Target::Null(_) => "null".to_owned(),
         Target::Database(name) => name.clone(),
-    })
+    }
 }

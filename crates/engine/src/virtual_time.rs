@@ -44,8 +44,7 @@ fn jobs<'a>(
     targets: &Arc<[OpenTarget]>,
     world: &Rc<RefCell<World>>,
 ) -> Result<Vec<SimulatedJob<'a>>, ExecuteError> {
-    let names: Arc<Vec<String>> =
-        Arc::new((0..plan.targets.len() as u32).filter_map(|i| open::name_of(plan, TargetId(i))).collect());
+    let names = open::names(plan);
     let flows = worker_features::flows(plan)?;
     let mut jobs = Vec::new();
     for (id, stream) in plan.streams.iter().enumerate() {
