@@ -1,6 +1,6 @@
 //! Opening, checking and migrating the store's file.
 
-use crate::StoreError;
+use crate::{StoreError, compression};
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
@@ -12,7 +12,7 @@ use std::time::Duration;
 const APPLICATION_ID: i64 = 0x6674_6d31;
 
 /// Each brings the layout one further; the first makes it from nothing. Never changed once published.
-const MIGRATIONS: &[&str] = &[include_str!("schema/001.sql")];
+const MIGRATIONS: &[&str] = &[include_str!("schema/001.sql"), include_str!("schema/002.sql")];
 
 /// The newest layout that this program knows: `PRAGMA user_version` of the file.
 pub const LAYOUT: i64 = MIGRATIONS.len() as i64;
@@ -53,7 +53,8 @@ impl Store {
         Ok(store)
     }
 
-    /// Opens an existing store without changing a byte of it; works in a read-only directory too.
+    /// Opens an existing store to read it; works in a read-only directory too. Not a byte of it is changed, unless its
+    /// layout is an older one: that is brought up to date first, and an error where it cannot be.
     pub fn open_read_only(path: impl AsRef<Path>) -> Result<Self, StoreError> {
         let path = path.as_ref();
         match std::fs::metadata(path) {
@@ -66,9 +67,14 @@ impl Store {
             Ok(_) => {}
         }
         let store = Self::connect_read_only(path)?;
-        match store.layout()? {
-            LAYOUT => Ok(store),
-            found => Err(StoreError::Older { path: path.to_path_buf(), found }),
+        let found = store.layout()?;
+        if found == LAYOUT {
+            return Ok(store);
+        }
+        drop(store);
+        match found > 0 && Self::open(path).is_ok() {
+            true => Self::connect_read_only(path),
+            false => Err(StoreError::Older { path: path.to_path_buf(), found }),
         }
     }
 
@@ -78,6 +84,7 @@ impl Store {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let open = |connection: Connection| -> rusqlite::Result<Store> {
             connection.busy_timeout(PATIENCE)?;
+            compression::register(&connection)?;
             connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
             Ok(Store { connection, path: path.to_path_buf() })
         };
@@ -109,6 +116,7 @@ impl Store {
 
     fn set_up(&mut self) -> Result<(), StoreError> {
         self.connection.busy_timeout(PATIENCE).map_err(|e| self.error(e))?;
+        compression::register(&self.connection).map_err(|e| self.error(e))?;
         self.layout()?;
         // Readers and one writer at once. Where the file system cannot do it SQLite stays with its rollback
         // journal, which is right as well, only slower.
@@ -156,10 +164,19 @@ impl Store {
                 self.connection.execute_batch(sql).map_err(failed)?;
                 self.connection.pragma_update(None, "user_version", step as i64 + 1).map_err(failed)?;
             }
-            self.connection.pragma_update(None, "application_id", APPLICATION_ID).map_err(failed)
+            self.connection.pragma_update(None, "application_id", APPLICATION_ID).map_err(failed)?;
+            Ok(from)
         });
         match done {
-            Ok(()) => self.connection.execute_batch("COMMIT").map_err(failed),
+            Ok(from) => {
+                self.connection.execute_batch("COMMIT").map_err(failed)?;
+                // The pages of an older layout's records go back to the file system; where another reader or a full
+                // disk stands in the way, later runs use them.
+                if from > 0 {
+                    let _ = self.connection.execute_batch("VACUUM");
+                }
+                Ok(())
+            }
             Err(error) => {
                 // The error that stopped the migration matters more than one of its undoing.
                 let _ = self.connection.execute_batch("ROLLBACK");
@@ -254,5 +271,33 @@ mod tests {
         let tables: i64 =
             connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0)).unwrap();
         assert_eq!(tables, 1);
+    }
+
+    #[test]
+    fn records_of_the_first_layout_are_compressed_and_come_back_letter_by_letter() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("f.db");
+        let connection = Connection::open(&path).unwrap();
+        connection.execute_batch(MIGRATIONS[0]).unwrap();
+        connection.pragma_update(None, "application_id", APPLICATION_ID).unwrap();
+        connection.pragma_update(None, "user_version", 1).unwrap();
+        let text = format!("{{\"tool\":\"dd\",\"facts\":\"{}\"}}", "µs ".repeat(50_000));
+        for id in ["aa", "bb"] {
+            connection
+                .execute(
+                    "INSERT INTO results (id, tool, version, command, targets, started, state, measured, record)
+                     VALUES (?1, 'dd', '0.1.0', '[]', '[]', '', 'complete', 1, ?2)",
+                    [id, &text],
+                )
+                .unwrap();
+        }
+        drop(connection);
+        let before = std::fs::metadata(&path).unwrap().len();
+        let store = Store::open_read_only(&path).unwrap();
+        let found = |sql: &str| store.query(sql).unwrap().rows;
+        assert_eq!(found("select record from records where id = 'bb'"), [[text.as_str()]]);
+        assert_eq!(found("select json_extract(record, '$.tool') from records limit 1"), [["dd"]]);
+        let after = std::fs::metadata(&path).unwrap().len();
+        assert!(after < before / 3, "{before} {after}");
     }
 }

@@ -1,5 +1,6 @@
 //! Finding runs again.
 
+use crate::compression::{Compressed, uncompress};
 use crate::state::{State, owner_of};
 use crate::upgrade::upgrade;
 use crate::{Alive, Store, StoreError};
@@ -194,15 +195,19 @@ impl Store {
     }
 
     fn stored(&self, listing: Listing) -> Result<Stored, StoreError> {
-        let json: String = self
+        let data = self
             .connection
-            .query_row("SELECT record FROM results WHERE id = ?1", [&listing.id], |row| row.get(0))
+            .query_row(
+                "SELECT size_bytes, zlib FROM record_data WHERE number = ?1",
+                [listing.number],
+                |row| Ok(Compressed { size_bytes: row.get::<_, i64>(0)? as usize, zlib: row.get(1)? }),
+            )
             .map_err(|error| self.error(error))?;
-        let mut record: ResultRecord = serde_json::from_str(&json).map_err(|error| StoreError::Record {
-            path: self.path().into(),
-            id: listing.id.clone(),
-            why: error.to_string(),
-        })?;
+        let unread =
+            |why: String| StoreError::Record { path: self.path().into(), id: listing.id.clone(), why };
+        let json = uncompress(&data.zlib, data.size_bytes).map_err(|error| unread(error.to_string()))?;
+        let mut record: ResultRecord =
+            serde_json::from_slice(&json).map_err(|error| unread(error.to_string()))?;
         upgrade(&mut record);
         if matches!(listing.state, State::InProgress | State::Interrupted) {
             record.ending = Ending::Interrupted;

@@ -1,5 +1,6 @@
 //! The record as rows: what is indexed of it, so that SQL can ask for it. All of it can be made again from the record.
 
+use crate::compression::Compressed;
 use crate::files::{FileUse, Tally, files_of};
 use crate::state::{Measured, State};
 use fathom_record::{LatencyFigures, ResultRecord};
@@ -10,11 +11,11 @@ use serde_json::{Value, json};
 pub(crate) fn put(
     transaction: &Connection,
     record: &ResultRecord,
-    json: String,
+    data: &Compressed,
     state: State,
     measured: Measured,
 ) -> rusqlite::Result<i64> {
-    let number = put_result(transaction, record, json, state, measured)?;
+    let number = put_result(transaction, record, data, state, measured)?;
     for table in ["figures", "points", "files"] {
         transaction.execute(&format!("DELETE FROM {table} WHERE id = ?1"), [&record.id])?;
     }
@@ -34,7 +35,7 @@ pub(crate) fn disks_in(record: &ResultRecord) -> Option<i64> {
 fn put_result(
     transaction: &Connection,
     record: &ResultRecord,
-    json: String,
+    data: &Compressed,
     state: State,
     measured: Measured,
 ) -> rusqlite::Result<i64> {
@@ -44,16 +45,9 @@ fn put_result(
     };
     // An upsert would take a number for every row that is already there.
     transaction.execute(
-        "INSERT INTO results (id, tool, version, command, targets, started, state, measured, record)
-         SELECT ?1, '', '', '', '', '', 'in progress', 0, '' WHERE NOT EXISTS (SELECT 1 FROM results WHERE id = ?1)",
+        "INSERT INTO results (id, tool, version, command, targets, started, state, measured)
+         SELECT ?1, '', '', '', '', '', 'in progress', 0 WHERE NOT EXISTS (SELECT 1 FROM results WHERE id = ?1)",
         [&record.id],
-    )?;
-    let mut update = transaction.prepare(
-        "UPDATE results SET
-             tool = :tool, version = :version, label = :label, command = :command, targets = :targets,
-             started = :started, ended = :ended, state = :state, verdict = :verdict,
-             num_physical_disks = coalesce(:disks, num_physical_disks), measured = :measured, record = :record
-         WHERE id = :id",
     )?;
     let values: &[(&str, &dyn ToSql)] = named_params! {
         ":id": record.id,
@@ -68,16 +62,22 @@ fn put_result(
         ":verdict": verdict,
         ":disks": disks_in(record),
         ":measured": measured == Measured::Something,
-        ":record": json,
     };
-    for (name, value) in values {
-        let column = update.parameter_index(name)?.expect("the statement above names it");
-        update.raw_bind_parameter(column, value)?;
-    }
-    // SQLite has its own copy now, and a record of many streams is megabytes.
-    drop(json);
-    update.raw_execute()?;
-    transaction.query_row("SELECT number FROM results WHERE id = ?1", [&record.id], |row| row.get(0))
+    transaction.execute(
+        "UPDATE results SET
+             tool = :tool, version = :version, label = :label, command = :command, targets = :targets,
+             started = :started, ended = :ended, state = :state, verdict = :verdict,
+             num_physical_disks = coalesce(:disks, num_physical_disks), measured = :measured
+         WHERE id = :id",
+        values,
+    )?;
+    let number = transaction
+        .query_row("SELECT number FROM results WHERE id = ?1", [&record.id], |row| row.get::<_, i64>(0))?;
+    transaction.execute(
+        "INSERT OR REPLACE INTO record_data (number, size_bytes, zlib) VALUES (?1, ?2, ?3)",
+        params![number, data.size_bytes as i64, data.zlib],
+    )?;
+    Ok(number)
 }
 
 /// The name under which the record writes an enum without fields.

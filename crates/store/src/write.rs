@@ -1,5 +1,6 @@
 //! A run's life in the store: begun, saved in between, finished or abandoned.
 
+use crate::compression::compress_record;
 use crate::state::{Measured, Owner, State, owner_of};
 use crate::tables::{self, disks_in};
 use crate::{Alive, Store, StoreError};
@@ -90,14 +91,14 @@ impl Store {
         measured: Measured,
         then: impl FnOnce(&Connection) -> rusqlite::Result<usize>,
     ) -> Result<i64, StoreError> {
-        let json = serde_json::to_string(record).map_err(|error| StoreError::Record {
+        let data = compress_record(record).map_err(|error| StoreError::Record {
             path: self.path().to_path_buf(),
             id: record.id.clone(),
             why: error.to_string(),
         })?;
         let transaction = self.transaction()?;
         let done = (|| {
-            let number = tables::put(&transaction, record, json, state, measured)?;
+            let number = tables::put(&transaction, record, &data, state, measured)?;
             then(&transaction)?;
             transaction.commit()?;
             Ok(number)

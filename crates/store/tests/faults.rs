@@ -129,9 +129,17 @@ fn a_record_that_cannot_be_understood_is_named() {
     let (_directory, path) = place();
     let mut store = Store::open(&path).unwrap();
     store.finish(&calibration("aa-1")).unwrap();
-    Connection::open(&path).unwrap().execute("UPDATE results SET record = '{}'", []).unwrap();
-    let error = store.get("aa-1", &lives).unwrap_err();
-    assert!(matches!(&error, StoreError::Record { id, .. } if id == "aa-1"), "{error}");
+    for damage in [
+        "size_bytes = size_bytes - 1",
+        "size_bytes = 1000000000000",
+        "zlib = x'789c00'",
+        "zlib = CAST('{}' AS BLOB), size_bytes = 2",
+    ] {
+        let sql = format!("UPDATE record_data SET {damage}");
+        Connection::open(&path).unwrap().execute(&sql, []).unwrap();
+        let error = store.get("aa-1", &lives).unwrap_err();
+        assert!(matches!(&error, StoreError::Record { id, .. } if id == "aa-1"), "{damage}: {error}");
+    }
     assert_eq!(store.list(&Filter::default(), &lives).unwrap().len(), 1);
 }
 

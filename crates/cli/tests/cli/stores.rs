@@ -152,3 +152,29 @@ fn the_seeds_query_is_answered_by_sqlite_itself() {
     let text = String::from_utf8(answer.stdout).unwrap();
     assert!(text.starts_with("40000|"), "{text}{}", String::from_utf8_lossy(&answer.stderr));
 }
+
+#[test]
+fn a_short_run_costs_the_store_less_than_eight_kibibytes() {
+    let place = Place::new();
+    let copy = || place.say(&["dd", "if=/dev/zero", "of=copy", "count=1"]).ends(0);
+    copy();
+    let bytes = || std::fs::metadata(place.store()).unwrap().len();
+    let first = bytes();
+    for _ in 0..10 {
+        copy();
+    }
+    let each = (bytes() - first) / 10;
+    assert!(each < 8 << 10, "{each} bytes");
+}
+
+#[test]
+fn the_sqlite3_shell_reads_the_records() {
+    let place = Place::new();
+    place.say(&["dd", "if=/dev/zero", "of=copy", "count=1"]).ends(0);
+    let sql = "select json_extract(record, '$.tool') from records where number = 1";
+    let Ok(read) = Command::new("sqlite3").arg(place.store()).arg(sql).output() else {
+        return skip("the command line: records in the sqlite3 shell", "no sqlite3");
+    };
+    assert_eq!(String::from_utf8_lossy(&read.stdout), "dd\n");
+    assert_eq!(place.say(&["sql", sql]).ends(0).out.lines().last(), Some("dd"));
+}
