@@ -6,6 +6,7 @@ mod endpoints;
 
 use crate::files::OpenTarget;
 use crate::sys::arena::{Arena, ArenaView};
+use crate::sys::own_descriptors;
 use change::Changer;
 use endpoints::{Input, Output, Read};
 use fathom_drive::{
@@ -39,6 +40,7 @@ pub(crate) fn job<'a>(
         let ends = (Input::new(targets.clone(), from), Output::new(targets, to));
         let work = Copier::new(copying, ends, syncs, (stream, named, (from, to)), seat.steering.clone())?;
         seat.queue("read and write".to_owned());
+        own_descriptors();
         Ok(Box::new(move |seat, begin| perform(work, time.map(|time| time.0), seat, begin)))
     };
     Ok(Job {
@@ -428,6 +430,10 @@ impl Serial for Copier {
             Doing::Sync(kind) => self.sync(kind),
             Doing::End => self.end(),
         }
+    }
+
+    fn prepares(&self) -> bool {
+        !self.copying.as_read
     }
 
     fn was_short(&self) -> bool {

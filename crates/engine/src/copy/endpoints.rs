@@ -25,9 +25,12 @@ struct End {
 
 impl End {
     fn new(targets: Arc<[OpenTarget]>, target: usize) -> Self {
-        let kind = targets[target].fd().and_then(|fd| rustix::fs::fstat(fd).ok());
-        let kind = kind.map(|about| FileType::from_raw_mode(about.st_mode));
-        let slow = matches!(kind, Some(FileType::Fifo | FileType::Socket | FileType::CharacterDevice));
+        let about = targets[target].fd().and_then(|fd| rustix::fs::fstat(fd).ok());
+        let slow = about.is_some_and(|about| match FileType::from_raw_mode(about.st_mode) {
+            FileType::Fifo | FileType::Socket => true,
+            FileType::CharacterDevice => !always_ready(about.st_rdev),
+            _ => false,
+        });
         // Opened so that it never waits: a pipe that nobody writes to has ended, but would never become ready.
         let at_once = targets[target].fd().and_then(|fd| rustix::fs::fcntl_getfl(fd).ok());
         let waits = slow && !at_once.is_some_and(|flags| flags.contains(OFlags::NONBLOCK));
@@ -63,6 +66,12 @@ impl End {
             let _ = rustix::fs::fadvise(fd, offset, length, Advice::DontNeed);
         }
     }
+}
+
+/// /dev/null, /dev/zero, /dev/full, /dev/random and /dev/urandom: a look whether they are ready would cost as much as the
+/// read or write itself.
+fn always_ready(device: u64) -> bool {
+    matches!((rustix::fs::major(device), rustix::fs::minor(device)), (1, 3 | 5 | 7 | 8 | 9))
 }
 
 /// What a read answers.
