@@ -14,7 +14,14 @@ pub fn payload_at(format: &DataTest) -> usize {
 
 /// The number of the block at an offset, as it stands in blocks: 32 bits of it.
 pub fn number_at(format: &DataTest, offset: u64) -> u64 {
-    offset / u64::from(format.block_bytes.max(1)) + format.first_number
+    offset / u64::from(format.block_bytes.max(1))
+}
+
+/// Which byte of its pattern a block at an offset begins with.
+fn phase(format: &DataTest, length: usize, offset: u64) -> usize {
+    let payload = (format.block_bytes as usize).saturating_sub(payload_at(format)) as u64;
+    let before = format.start.map_or(0, |start| number_at(format, offset.saturating_sub(start)));
+    (before % length as u64 * (payload % length as u64) % length as u64) as usize
 }
 
 /// Fills a record that stands at `offset`, a multiple of the block.
@@ -30,8 +37,13 @@ pub fn fill(format: &DataTest, bytes: &mut [u8], offset: u64) {
         match &format.pattern {
             TestPattern::Iot { seed, pass } => progression(payload, number as u32, seed.wrapping_mul(*pass)),
             TestPattern::Bytes(pattern) if !pattern.is_empty() => {
-                for piece in payload.chunks_mut(pattern.len()) {
-                    piece.copy_from_slice(&pattern[..piece.len()]);
+                let (end, begin) = pattern.split_at(phase(format, pattern.len(), at));
+                let (first, rest) = payload.split_at_mut(begin.len().min(payload.len()));
+                first.copy_from_slice(&begin[..first.len()]);
+                for piece in rest.chunks_mut(pattern.len()) {
+                    let (of_end, of_begin) = piece.split_at_mut(end.len().min(piece.len()));
+                    of_end.copy_from_slice(&end[..of_end.len()]);
+                    of_begin.copy_from_slice(&begin[..of_begin.len()]);
                 }
             }
             TestPattern::Bytes(_) => payload.fill(0),
@@ -45,7 +57,7 @@ pub fn fill(format: &DataTest, bytes: &mut [u8], offset: u64) {
             *place = stamp;
         }
         if let Some(about) = &format.tag {
-            tag::write(about, block, at, i, size as u32, format.first_number);
+            tag::write(about, block, at, i, size as u32);
         }
     }
 }
@@ -68,15 +80,11 @@ pub fn check(format: &DataTest, bytes: &[u8], offset: u64, told: &mut Vec<u8>) -
     if plain(format) && sound(format, bytes, offset) {
         return None;
     }
-    told.resize(bytes.len(), 0);
-    fill(format, told, offset);
-    let size = format.block_bytes.max(1) as usize;
-    if format.tag.is_some() || format.time.is_some() {
-        excuse(format, bytes, told, offset, size);
-    }
+    expect(format, bytes, offset, told);
     if told == bytes {
         return None;
     }
+    let size = format.block_bytes.max(1) as usize;
     let pairs = told.chunks(size).zip(bytes.chunks(size)).enumerate();
     let mut bad = pairs.filter(|(_, (told, found))| told != found);
     let (first, (expected, found)) = bad.next()?;
@@ -85,6 +93,43 @@ pub fn check(format: &DataTest, bytes: &[u8], offset: u64, told: &mut Vec<u8>) -
     let (damage, note) = diagnose(format, expected, found, at);
     let length = ((last + 1 - first) * size).min(bytes.len() - first * size);
     Some(Wrong { damage, offset: at, length: length as u32, note })
+}
+
+/// What should stand in a record that was read, into the caller's buffer. What a reader cannot know, such as who wrote a
+/// tag and when, is taken from what was found.
+pub fn expect(format: &DataTest, bytes: &[u8], offset: u64, told: &mut Vec<u8>) {
+    told.resize(bytes.len(), 0);
+    fill(format, told, offset);
+    if format.tag.is_some() || format.time.is_some() {
+        excuse(format, bytes, told, offset, format.block_bytes.max(1) as usize);
+    }
+}
+
+/// What is wrong with each block of a record that is not as it should be, in order. Blocks that follow each other and
+/// met with the same are one.
+pub fn check_blocks(format: &DataTest, bytes: &[u8], offset: u64) -> Vec<Wrong> {
+    let mut told = Vec::new();
+    expect(format, bytes, offset, &mut told);
+    let size = format.block_bytes.max(1) as usize;
+    let mut all: Vec<Wrong> = Vec::new();
+    for (i, (expected, found)) in told.chunks(size).zip(bytes.chunks(size)).enumerate() {
+        if expected == found {
+            continue;
+        }
+        let at = offset + (i * size) as u64;
+        let (damage, note) = diagnose(format, expected, found, at);
+        match all.last_mut() {
+            Some(last)
+                if last.offset + u64::from(last.length) == at
+                    && last.damage == damage
+                    && last.note == note =>
+            {
+                last.length += found.len() as u32;
+            }
+            _ => all.push(Wrong { damage, offset: at, length: found.len() as u32, note }),
+        }
+    }
+    all
 }
 
 /// Is there nothing in a block but its pattern?
@@ -129,7 +174,7 @@ fn excuse(format: &DataTest, bytes: &[u8], told: &mut [u8], offset: u64, size: u
         }
         if let Some(about) = &format.tag {
             let at = offset + (i * size) as u64;
-            tag::excuse(about, found, told, tag::place(about, at, size as u64, format.first_number));
+            tag::excuse(about, found, told, tag::place(about, at, size as u64));
         }
     }
 }
@@ -152,19 +197,21 @@ pub fn diagnose(format: &DataTest, expected: &[u8], found: &[u8], offset: u64) -
     let mine = number_at(format, offset) as u32;
     let begin = payload_at(format);
     if let Some(about) = &format.tag
-        && let Some(said) =
-            tag::judge(about, found, tag::place(about, offset, found.len() as u64, format.first_number))
+        && let Some(said) = tag::judge(about, expected, found, tag::place(about, offset, found.len() as u64))
     {
         return said;
     }
-    if let Some(owner) = owner(format, found, begin) {
+    // A pattern that is as it should be says that the damage is before it.
+    let is_own =
+        |owner: &Owner| owner.number.is_none_or(|number| number == mine) && owner.pass == pass(format);
+    if let Some(owner) = owner(format, found, begin, offset).filter(|owner| !is_own(owner)) {
         return named(format, owner, mine);
     }
     // One end is as it should be: is the other somebody's, or nothing?
     let (head, tail) = (at & !3, end.next_multiple_of(4).min(found.len()));
     let zeros = |part: &[u8]| !part.is_empty() && part.iter().all(|byte| *byte == 0);
     let part = |from: usize, to: usize| {
-        part_of(format, found, begin, from..to)
+        part_of(format, found, offset, from..to)
             .filter(|owner| owner.number.is_some_and(|number| number != mine) || owner.pass != pass(format))
     };
     let torn = |what: String, from: usize, to: usize| {
@@ -219,13 +266,13 @@ fn named(format: &DataTest, owner: Owner, mine: u32) -> (Damage, String) {
     }
 }
 
-fn owner(format: &DataTest, found: &[u8], begin: usize) -> Option<Owner> {
-    part_of(format, found, begin, begin..found.len())
+fn owner(format: &DataTest, found: &[u8], begin: usize, offset: u64) -> Option<Owner> {
+    part_of(format, found, offset, begin..found.len())
 }
 
-/// Whose a part of a block is; it begins and ends at multiples of 4 bytes.
-fn part_of(format: &DataTest, found: &[u8], begin: usize, bytes: Range<usize>) -> Option<Owner> {
-    let Range { start: from, end: to } = bytes;
+/// Whose a part of the block at an offset is; it begins and ends at multiples of 4 bytes.
+fn part_of(format: &DataTest, found: &[u8], offset: u64, bytes: Range<usize>) -> Option<Owner> {
+    let (begin, Range { start: from, end: to }) = (payload_at(format), bytes);
     let part = found.get(from..to)?;
     match &format.pattern {
         TestPattern::Iot { seed, .. } => {
@@ -247,7 +294,8 @@ fn part_of(format: &DataTest, found: &[u8], begin: usize, bytes: Range<usize>) -
             let number = if format.numbered { number_of(found, begin) } else { None };
             let rest = if numbered { part.get(4..)? } else { part };
             let same = |bytes: &[u8]| {
-                let shift = (from + part.len() - rest.len() - begin) % bytes.len().max(1);
+                let length = bytes.len().max(1);
+                let shift = (from + part.len() - rest.len() - begin + phase(format, length, offset)) % length;
                 rest.iter().zip(bytes.iter().cycle().skip(shift)).all(|(a, b)| a == b)
             };
             if !pattern.is_empty() && same(pattern) {

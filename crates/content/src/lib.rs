@@ -58,16 +58,21 @@ pub enum Damage {
     Corrupt,
 }
 
-impl std::fmt::Display for Wrong {
+impl std::fmt::Display for Damage {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Wrong { damage, offset, length, note } = self;
-        let damage = match damage {
+        f.pad(match self {
             Damage::Zeroed => "zeroed",
             Damage::Stale => "stale",
             Damage::Misdirected => "misdirected",
             Damage::Torn => "torn",
             Damage::Corrupt => "corrupt",
-        };
+        })
+    }
+}
+
+impl std::fmt::Display for Wrong {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Wrong { damage, offset, length, note } = self;
         write!(f, "{damage}: {length} bytes at {offset}: {note}")
     }
 }

@@ -17,8 +17,10 @@ pub struct DataTest {
     pub numbered: bool,
     /// The first four bytes of the pattern are this time, seconds since 1970; they are not compared.
     pub time: Option<u32>,
-    /// Added to a block's number.
-    pub first_number: u64,
+    /// Byte of the target at which a byte pattern begins. It goes on from block to block, past tags and prefixes.
+    /// `None`: it begins anew in each block.
+    #[serde(default)]
+    pub start: Option<u64>,
     /// A tag before everything else.
     pub tag: Option<Box<BlockTag>>,
     /// Words of the passes, for telling an earlier pass from other damage.
@@ -29,7 +31,7 @@ pub struct DataTest {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TestPattern {
-    /// These bytes over and over, from the start of each block.
+    /// These bytes over and over.
     Bytes(Vec<u8>),
     /// Word i of block L in pass p is L + i * p * seed, little-endian (dt's I/O tester pattern).
     Iot {

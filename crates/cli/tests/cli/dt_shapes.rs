@@ -56,8 +56,9 @@ fn there_and_back(place: &Place, length: usize, words: &str) {
     dt(place, &format!("if=f stats=none bs=4k limit={length} pattern=iot")).ends(0);
     let at = length / 3 * 2 + 77;
     flip(place, "f", at);
-    let told = dt(place, &format!("if=f retryDC_delay=0 {common}")).ends(255).out;
-    has(&told, &[&format!("Error File Offset: {at} "), "Total errors detected: 1/1\n"]);
+    let said = dt(place, &format!("if=f retryDC_delay=0 {common}")).ends(255);
+    has(&said.err, &[&format!("Error File Offset: {at} ")]);
+    has(&said.out, &["Total errors detected: 1/1\n"]);
     // The command that it prints reads just that record, whatever its size and place.
     let again =
         told.lines().find_map(|line| line.split_once("# dt if=f ")).expect("the command").1.to_owned();
@@ -226,7 +227,7 @@ fn threads_have_files_of_their_own_and_words_of_their_own() {
     dt(&place, "if=x-j1t2 limit=64k bs=4k pattern=0x00ff00ff threads=2 stats=none").ends(0);
     flip(&place, "x-j1t2", 5000);
     let said = dt(&place, "if=x-j1t2 bs=4k pattern=0x00ff00ff stats=none retryDC_delay=0 errors=1").ends(255);
-    has(&said.out, &["Error File Offset: 5000 "]);
+    has(&said.err, &["Error File Offset: 5000 "]);
 }
 
 #[test]
@@ -244,7 +245,7 @@ fn slices_share_one_file_that_stays() {
     flip(&place, "x", 70_000);
     let said =
         dt(&place, "if=x limit=100k bs=4k slices=3 pattern=iot retryDC_delay=0 disable=pstats").ends(255);
-    has(&said.out, &["dt (j:1 t:3):              Error File Offset: 70000 "]);
+    has(&said.err, &["dt (j:1 t:3):              Error File Offset: 70000 "]);
     assert!(place.path().join("x-CORRUPT0-j1t3").exists());
     dt(&place, "if=x limit=100k bs=4k slices=3 slice=2 pattern=iot stats=none").ends(0);
     dt(&place, "of=x limit=100k bs=4k slices=3 slice=3 pattern=iot dispose=keep stats=none").ends(0);
@@ -314,5 +315,5 @@ fn a_mirror_is_written_on_one_side_and_read_on_the_other() {
     std::fs::write(place.path().join("right"), read(&place, "left")).expect("it can be written");
     flip(&place, "right", 100_000);
     let said = dt(&place, &format!("{words} retryDC_delay=0")).ends(255);
-    has(&said.out, &["File Name: right\n", "Error File Offset: 100000 ", "I/O Mode: mirror\n"]);
+    has(&said.err, &["File Name: right\n", "Error File Offset: 100000 ", "I/O Mode: mirror\n"]);
 }

@@ -9,10 +9,12 @@ pub const BYTES: usize = 152;
 /// What stands at byte 76.
 pub const SIGNATURE: u32 = 0xBADC_AFEE;
 const CRC: usize = 148;
+/// What only the writer knows: serial number and host, times, process, job and thread, and what follows the record's number.
+const WRITERS: [std::ops::Range<usize>; 4] = [16..76, 84..96, 104..116, 132..CRC];
 
 /// What a tag says of its block's place: an offset in a file, a number on a disk.
-pub fn place(about: &BlockTag, offset: u64, block_bytes: u64, first_number: u64) -> u64 {
-    if about.file { offset } else { offset / block_bytes.max(1) + first_number }
+pub fn place(about: &BlockTag, offset: u64, block_bytes: u64) -> u64 {
+    if about.file { offset } else { offset / block_bytes.max(1) }
 }
 
 fn put(block: &mut [u8], at: usize, bytes: &[u8]) {
@@ -26,13 +28,13 @@ fn text(block: &mut [u8], at: usize, length: usize, text: &str) {
 }
 
 /// Writes the tag of the block number `index` of its record, which holds its pattern already.
-pub fn write(about: &BlockTag, block: &mut [u8], offset: u64, index: usize, size: u32, first_number: u64) {
+pub fn write(about: &BlockTag, block: &mut [u8], offset: u64, index: usize, size: u32) {
     if block.len() < BYTES {
         return;
     }
     block[..BYTES].fill(0);
     let BlockTag { inode, serial, host, write_start, pattern, pattern_kind, generation, .. } = about;
-    put(block, 0, &place(about, offset, u64::from(size), first_number).to_le_bytes());
+    put(block, 0, &place(about, offset, u64::from(size)).to_le_bytes());
     put(block, 8, &inode.to_le_bytes());
     text(block, 16, 36, serial);
     text(block, 52, 24, host);
@@ -85,16 +87,39 @@ fn belongs(about: &BlockTag, found: &[u8], place: u64) -> bool {
     long(found, 0) == place && mine
 }
 
-/// A sound tag that belongs here excuses what a reader cannot know: who wrote it when.
+/// A tag that belongs here excuses what a reader cannot know: who wrote it when. Its checksum tells that it is whole, over
+/// what was found or, where the rest of the block is damaged, over what should follow it.
 pub fn excuse(about: &BlockTag, found: &[u8], told: &mut [u8], place: u64) {
-    if sound(found) && belongs(about, found, place) {
-        told[..BYTES].copy_from_slice(&found[..BYTES]);
+    if found.len() < BYTES || !belongs(about, found, place) {
+        return;
     }
+    if sound(found) {
+        told[..BYTES].copy_from_slice(&found[..BYTES]);
+        return;
+    }
+    let mut whole = told.to_vec();
+    whole[..BYTES].copy_from_slice(&found[..BYTES]);
+    if !sound(&whole) {
+        // The tag itself is damaged. What only its writer knows says nothing of where.
+        whole[..CRC].copy_from_slice(&told[..CRC]);
+        let others = [8..16, 100..104].into_iter().filter(|_| about.any_writer);
+        for field in WRITERS.into_iter().chain(others) {
+            whole[field.clone()].copy_from_slice(&found[field]);
+        }
+        whole[CRC..BYTES].fill(0);
+        let sum = CRC32_ZLIB.checksum(&whole);
+        put(&mut whole, CRC, &sum.to_le_bytes());
+    }
+    told.copy_from_slice(&whole);
 }
 
 /// What a tag tells of a block that is not as it should be; `None` when it does not help.
-pub fn judge(about: &BlockTag, found: &[u8], place: u64) -> Option<(Damage, String)> {
+pub fn judge(about: &BlockTag, expected: &[u8], found: &[u8], place: u64) -> Option<(Damage, String)> {
     if found.len() < BYTES || word(found, 76) != SIGNATURE {
+        return None;
+    }
+    // The tag, or all behind it, is as it should be: the damage lies in the other, and the pattern tells more.
+    if !sound(found) && (found[..BYTES] == expected[..BYTES] || found[BYTES..] == expected[BYTES..]) {
         return None;
     }
     let unit = if about.file { "offset" } else { "block" };

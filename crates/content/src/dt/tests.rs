@@ -10,7 +10,7 @@ fn iot(pass: u32) -> DataTest {
         prefix: Vec::new(),
         numbered: false,
         time: None,
-        first_number: 0,
+        start: None,
         tag: None,
         words: Vec::new(),
     }
@@ -141,4 +141,79 @@ fn the_story_names_blocks_and_passes() {
     let wrong = said(&words(2), |bytes| bytes.copy_from_slice(&made(&words(1), 4096, 2048))).unwrap();
     assert_eq!((wrong.damage, wrong.length), (Damage::Stale, 2048));
     assert!(wrong.note.contains("of pass 1, not of pass 2"), "{}", wrong.note);
+}
+
+/// The same tags as somebody else wrote them at another time.
+fn of_another_writer(format: &DataTest) -> DataTest {
+    let mut other = format.clone();
+    if let Some(tag) = &mut other.tag {
+        (tag.write_start, tag.process, tag.thread) = (1_700_000_000, 99, 3);
+    }
+    other
+}
+
+#[test]
+fn tags_that_another_process_wrote_tell_the_block_that_is_damaged_and_how() {
+    let mut reader = tagged(1);
+    if let Some(tag) = &mut reader.tag {
+        tag.any_writer = true;
+    }
+    let written = made(&of_another_writer(&reader), 4096, 2048);
+    assert_eq!(check(&reader, &written, 4096, &mut Vec::new()), None);
+    // In the pattern: the tag tells that the rest is sound.
+    let mut bytes = written.clone();
+    bytes[1024 + 300] ^= 4;
+    let wrong = check(&reader, &bytes, 4096, &mut Vec::new()).unwrap();
+    assert_eq!((wrong.damage, wrong.offset, wrong.length), (Damage::Corrupt, 5120, 512));
+    assert_eq!(wrong.note, "1 bytes differ (1 bits), from byte 300 of the block to byte 300");
+    let mut told = Vec::new();
+    expect(&reader, &bytes, 4096, &mut told);
+    assert_eq!(told, written, "what should be there is what was written");
+    // In the tag.
+    let mut bytes = written.clone();
+    bytes[512 + 120] ^= 4;
+    let wrong = check(&reader, &bytes, 4096, &mut Vec::new()).unwrap();
+    assert_eq!((wrong.damage, wrong.offset, wrong.length), (Damage::Corrupt, 4608, 512));
+    assert!(wrong.note.contains("from byte 120 of the block"), "{}", wrong.note);
+}
+
+#[test]
+fn each_kind_of_damage_in_a_record_is_told_with_its_blocks() {
+    let (format, older) = (iot(3), iot(2));
+    let mut bytes = made(&format, 0, 8 * 512);
+    bytes[512..1536].copy_from_slice(&made(&older, 512, 1024));
+    bytes[2048..2560].fill(0);
+    let other = made(&format, 16_384, 512);
+    bytes[2560..3072].copy_from_slice(&other);
+    bytes[3600] ^= 1;
+    let all = check_blocks(&format, &bytes, 0);
+    let found: Vec<_> = all.iter().map(|wrong| (wrong.damage, wrong.offset, wrong.length)).collect();
+    assert_eq!(
+        found,
+        [
+            (Damage::Stale, 512, 1024),
+            (Damage::Zeroed, 2048, 512),
+            (Damage::Misdirected, 2560, 512),
+            (Damage::Corrupt, 3584, 512),
+        ]
+    );
+}
+
+#[test]
+fn a_text_goes_on_from_block_to_block_past_prefixes() {
+    let text = |start: Option<u64>, prefix: &[u8]| DataTest {
+        pattern: TestPattern::Bytes(b"abcdefg".to_vec()),
+        prefix: prefix.to_vec(),
+        start,
+        ..iot(1)
+    };
+    let whole: Vec<u8> = b"abcdefg".iter().copied().cycle().take(2048).collect();
+    assert_eq!(made(&text(Some(512), b""), 512, 2048), whole);
+    // A record by itself has the same bytes, and anew in each block where no start is said.
+    assert_eq!(made(&text(Some(512), b""), 1536, 512), whole[1024..1536]);
+    assert_eq!(made(&text(None, b""), 1536, 512), whole[..512]);
+    let prefixed = text(Some(0), b"x\0\0\0");
+    assert_eq!(made(&prefixed, 1024, 512)[4..], whole[2 * 508..3 * 508]);
+    let bytes = made(&prefixed, 0, 2048);
+    assert_eq!(check(&prefixed, &bytes, 0, &mut Vec::new()), None);
 }

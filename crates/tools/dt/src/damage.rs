@@ -3,6 +3,7 @@
 use super::options::Options;
 use super::report::Report;
 use super::shape::Mode;
+use fathom_content::Wrong;
 use std::io::{self, Write};
 
 /// One record that was not as it should be, with everything that is known of it.
@@ -24,14 +25,8 @@ pub struct Corruption {
     pub expected: Vec<u8>,
     /// What was read.
     pub found: Vec<u8>,
-    /// First byte of the first bad block.
-    pub offset: u64,
-    /// Bytes from there to the end of the last bad one.
-    pub length: u64,
-    /// In a word: stale, misdirected, zeroed, torn, corrupt.
-    pub kind: &'static str,
-    /// What became of it.
-    pub story: String,
+    /// What became of its bad blocks, in order.
+    pub wrong: Vec<Wrong>,
     /// Where that stands on the device, in bytes, if the file system tells.
     pub physical: Option<u64>,
     /// The file's inode and size.
@@ -159,12 +154,9 @@ impl Report<'_> {
             Some(byte) => self.told("Physical Error LBA", format!("{0} (0x{0:x})", byte / 512), out)?,
             None => self.told("Physical Error LBA", "<not mapped>", out)?,
         }
-        self.told(
-            "Corruption Buffer Index",
-            format!("{} (byte index into the record)", corruption.index()),
-            out,
-        )?;
-        self.told("Corruption Block Index", corruption.index() as u64 / block, out)?;
+        let index = corruption.index() as u64;
+        self.told("Corruption Buffer Index", format!("{index} (byte index into the record)"), out)?;
+        self.told("Corruption Block Index", format!("{} (byte index into the block)", index % block), out)?;
         if !corruption.extents.is_empty() {
             self.line("", out)?;
             self.line("File extents around it (file offset, physical LBA, length):", out)?;
@@ -228,7 +220,19 @@ impl Report<'_> {
         self.told("of these all zeros", blocks.zero, out)?;
         self.told("Good blocks", blocks.good, out)?;
         self.told("Corrupted block numbers", ranges(&bad, self.options.bad_most as usize), out)?;
-        self.told("What became of it", format!("{}: {}", corruption.kind, corruption.story), out)
+        for wrong in &corruption.wrong {
+            let what = format!("{}: {}", wrong.damage, wrong.note);
+            match corruption.wrong.len() {
+                1 => self.told("What became of it", what, out)?,
+                _ => {
+                    let (first, length) = (wrong.offset / block, u64::from(wrong.length).div_ceil(block));
+                    let numbers: Vec<u64> = (first..first + length).collect();
+                    let title = format!("What became of {}", ranges(&numbers, 1));
+                    self.told(&title, what, out)?;
+                }
+            }
+        }
+        Ok(())
     }
 
     /// What reading it again showed, and the words that read it once more.
@@ -241,13 +245,9 @@ impl Report<'_> {
     ) -> io::Result<()> {
         self.line("", out)?;
         let text = match again {
-            SecondRead::Same => "Read again after a delay: the same wrong data. It stands so on the storage.",
-            SecondRead::Good => {
-                "Read again after a delay: the data is correct. The first read was wrong, not the storage."
-            }
-            SecondRead::Other => {
-                "Read again after a delay: neither the expected data nor what was read at first."
-            }
+            SecondRead::Same => "Read again: the same wrong data. It stands so on the storage.",
+            SecondRead::Good => "Read again: the data is correct. The first read was wrong, not the storage.",
+            SecondRead::Other => "Read again: neither the expected data nor what was read at first.",
             SecondRead::Failed => "It could not be read again.",
         };
         self.line(text, out)?;
@@ -289,6 +289,7 @@ impl Options {
             false => offset,
         };
         one.output_position = self.pairs().then_some(offset);
+        one.pattern_start = Some(self.pattern_start.unwrap_or_else(|| self.start()));
         (one.skip, one.seek, one.records) = (0, 0, 0);
         (one.record, one.limit, one.random) = (length, Some(length), false);
         let super::Shape { buffer_offset, buffers_turn, .. } = self.shape;
@@ -327,10 +328,12 @@ mod tests {
             name: "f".to_owned(),
             expected: vec![0x39; 1024],
             found: vec![0x39; 1024],
-            offset: 4608,
-            length: 512,
-            kind: "corrupt",
-            story: "1 bytes differ".to_owned(),
+            wrong: vec![Wrong {
+                damage: fathom_content::Damage::Corrupt,
+                offset: 4608,
+                length: 512,
+                note: "1 bytes differ".to_owned(),
+            }],
             physical: Some(1 << 20),
             ..Corruption::default()
         };

@@ -114,8 +114,10 @@ pub struct Options {
     pub prefix: Option<String>,
     /// Blocks have their number.
     pub numbered: bool,
-    /// The first block's number.
-    pub first_number: u64,
+    /// Block of a disk at which the test begins, where no position is given.
+    pub lba: u64,
+    /// Byte at which the pattern begins, of a test that is a part of another; else where the test begins.
+    pub pattern_start: Option<u64>,
     /// Blocks have the time.
     pub timestamp: bool,
     /// Blocks have tags.
@@ -199,7 +201,8 @@ impl Default for Options {
             unique: true,
             prefix: None,
             numbered: false,
-            first_number: 0,
+            lba: 0,
+            pattern_start: None,
             timestamp: false,
             tags: false,
             compare: true,

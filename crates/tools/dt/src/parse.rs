@@ -126,7 +126,7 @@ fn option(options: &mut Options, word: &str, numbers: Numbers) -> Result<(), Opt
         "oposition" => options.output_position = Some(count()?),
         "position" | "offset" => options.position = count()?,
         "dsize" | "lbs" => {}
-        "lba" => (options.first_number, options.numbered) = (count()?, true),
+        "lba" => (options.lba, options.numbered) = (count()?, true),
         "iotseed" => options.iot_seed = count()? as u32,
         "iotpass" => options.iot_pass = count()? as u32,
         "aios" => options.aios = count()?.clamp(1, 4096) as u32,

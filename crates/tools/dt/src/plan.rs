@@ -167,12 +167,17 @@ fn iot_pass(options: &Options, pass: u64) -> u32 {
 /// The bytes of a pass.
 pub fn format(options: &Options, facts: &PassFacts, pass: u64) -> DataTest {
     let word = word_of(options, pass);
-    let (pattern, kind) = match &options.pattern {
-        Pattern::Words | Pattern::Word(_) => (TestPattern::Bytes(word.to_le_bytes().to_vec()), 3),
-        Pattern::Iot => (TestPattern::Iot { seed: options.iot_seed, pass: iot_pass(options, pass) }, 1),
-        Pattern::Incrementing => (TestPattern::Bytes((0..=255).collect()), 2),
-        Pattern::Text(text) => (TestPattern::Bytes(text.clone()), 4),
-        Pattern::File(_) => (TestPattern::Bytes(facts.pattern.clone()), 4),
+    let number = iot_pass(options, pass);
+    // The pattern's kind in a tag, and its first word: of the I/O tester pattern the pass's step.
+    let (pattern, kind, tag_word) = match &options.pattern {
+        Pattern::Words | Pattern::Word(_) => (TestPattern::Bytes(word.to_le_bytes().to_vec()), 3, word),
+        Pattern::Iot => {
+            let seed = options.iot_seed;
+            (TestPattern::Iot { seed, pass: number }, 1, seed.wrapping_mul(number))
+        }
+        Pattern::Incrementing => (TestPattern::Bytes((0..=255).collect()), 2, 0),
+        Pattern::Text(text) => (TestPattern::Bytes(text.clone()), 3, first_word(text)),
+        Pattern::File(_) => (TestPattern::Bytes(facts.pattern.clone()), 4, 0),
     };
     let mut prefix = facts.prefix.clone().into_bytes();
     if !prefix.is_empty() {
@@ -187,7 +192,7 @@ pub fn format(options: &Options, facts: &PassFacts, pass: u64) -> DataTest {
             serial: String::new(),
             host: facts.host.clone(),
             write_start: facts.now,
-            pattern: word,
+            pattern: tag_word,
             pattern_kind: kind | flags,
             generation: pass as u32,
             process: facts.process,
@@ -204,12 +209,20 @@ pub fn format(options: &Options, facts: &PassFacts, pass: u64) -> DataTest {
         pattern,
         block_bytes: options.block as u32,
         prefix,
-        numbered: options.numbered,
+        // dt's I/O tester pattern has the number in each word, and its own number has no place in it.
+        numbered: options.numbered && options.pattern != Pattern::Iot,
         time: options.timestamp.then_some(facts.now),
-        first_number: options.first_number,
+        start: (!options.random && !options.shape.reverse)
+            .then(|| options.pattern_start.unwrap_or_else(|| options.start())),
         tag,
         words,
     }
+}
+
+/// The first four bytes of a text as a word; of a shorter one over and over.
+fn first_word(text: &[u8]) -> u32 {
+    let mut bytes = text.iter().cycle();
+    u32::from_le_bytes(std::array::from_fn(|_| bytes.next().copied().unwrap_or(0)))
 }
 
 /// The bytes of a file that is filled first. dt fills with the inverted word; where that is not asked for, the pattern's
@@ -225,7 +238,7 @@ fn filled(options: &Options, facts: &PassFacts, pass: u64) -> DataTest {
         prefix: Vec::new(),
         numbered: false,
         time: None,
-        first_number: 0,
+        start: None,
         tag: None,
         words: Vec::new(),
     }

@@ -102,6 +102,14 @@ fn print(console: &Console, write: impl FnOnce(&mut Vec<u8>) -> io::Result<()>) 
     out.flush()
 }
 
+/// The same to stderr: errors, and all that is told of one. That nobody reads it is no failure.
+fn complain_of(console: &Console, write: impl FnOnce(&mut Vec<u8>) -> io::Result<()>) -> io::Result<()> {
+    let mut text = Vec::new();
+    write(&mut text)?;
+    let _ = console.err().write_all(&text);
+    Ok(())
+}
+
 /// What a run did.
 fn count(run: &Run, part: &mut Part) {
     let began = run.workers.iter().map(|worker| worker.span_ns.0).min().unwrap_or(0);

@@ -1,11 +1,11 @@
 //! Tells of records that were not as they should be: looks where they stand, reads them again, saves both.
 
 use super::context::JobContext;
-use super::print;
 use super::runner::RunPlans;
+use super::{complain_of, print};
 use crate::{self as dt, Corruption, Half, Options, PassFacts, Report, SecondRead};
 use anyhow::Result;
-use fathom_content::{Damage, dt as content};
+use fathom_content::dt as content;
 use fathom_host::extents;
 use fathom_record::{Attachments, Mismatch, Purpose};
 use fathom_session::measurement::load_of;
@@ -44,9 +44,10 @@ pub fn tell(
         }
         *errors += 1;
         let mut expected = record.expected;
+        let mut wrong = vec![record.wrong];
         if expected.is_empty() {
-            expected.resize(record.bytes.len(), 0);
-            content::fill(&format, &mut expected, record.offset);
+            content::expect(&format, &record.bytes, record.offset, &mut expected);
+            wrong = content::check_blocks(&format, &record.bytes, record.offset);
         }
         let counted =
             record.offset.saturating_sub(options.start()) / options.records_of(false).most.max(1) + 1;
@@ -59,26 +60,17 @@ pub fn tell(
             name: if options.pairs() { options.name() } else { options.reads_from() }.to_owned(),
             expected,
             found: record.bytes,
-            offset: record.wrong.offset,
-            length: u64::from(record.wrong.length),
-            kind: match record.wrong.damage {
-                Damage::Zeroed => "zeroed",
-                Damage::Stale => "stale",
-                Damage::Misdirected => "misdirected",
-                Damage::Torn => "torn",
-                Damage::Corrupt => "corrupt",
-            },
-            story: record.wrong.note,
+            wrong,
             ..Corruption::default()
         };
         locate(&mut corruption);
-        print(context.console, |out| report.damage(&corruption, out))?;
+        complain_of(context.console, |out| report.damage(&corruption, out))?;
         if corruption.number == 1 {
             trigger(options, context, "miscompare", corruption.record_offset + corruption.index() as u64);
         }
         let (again, read) = read_again(place, runner, &corruption);
         let saved = save(&corruption, read.as_deref(), options.crew.thread);
-        print(context.console, |out| report.second_read(&corruption, again, &saved, out))?;
+        complain_of(context.console, |out| report.second_read(&corruption, again, &saved, out))?;
     }
     Ok(())
 }
@@ -86,6 +78,8 @@ pub fn tell(
 /// Where the bad bytes stand on the device.
 fn locate(corruption: &mut Corruption) {
     let Ok(file) = File::open(&corruption.name) else { return };
+    // What was written through the page cache has its place on the device only then.
+    let _ = file.sync_all();
     if let Ok(about) = file.metadata() {
         (corruption.inode, corruption.size) = (about.ino(), about.len());
     }
@@ -100,7 +94,7 @@ fn locate(corruption: &mut Corruption) {
     corruption.extents = found;
 }
 
-/// Reads the record again after a delay; answers what was read, if it could be.
+/// Reads the record again at once, and once more after each delay; answers what was read, if it could be.
 fn read_again(
     place: &Place<'_>,
     runner: &mut dyn RunPlans,
@@ -115,8 +109,9 @@ fn read_again(
     let half = if options.pairs() { Half::Verify } else { Half::Read };
     let plan = dt::plan(&one, &facts, corruption.pass, half);
     let mut last = (SecondRead::Failed, None);
-    for _ in 0..options.retry_limit.max(1) {
-        for _ in 0..options.retry_delay * 20 {
+    for attempt in 0..options.retry_limit.max(1) {
+        let delay = if attempt == 0 { 0 } else { options.retry_delay };
+        for _ in 0..delay * 20 {
             if place.context.interrupt.raised() {
                 return last;
             }

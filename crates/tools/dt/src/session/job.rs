@@ -22,6 +22,7 @@ use std::sync::mpsc;
 
 /// Does what was asked for; answers whether everything was as it should be.
 pub fn run(options: &Options, session: &mut Session<'_>) -> Result<bool> {
+    let options = &at_lba(options);
     let (environment, console, roots) =
         (session.environment.clone(), session.console.clone(), session.roots.clone());
     let (length, wanted) = system_info::lengths(options, &roots)?;
@@ -76,6 +77,17 @@ pub fn run(options: &Options, session: &mut Session<'_>) -> Result<bool> {
     }
     finish(options, record, good, interrupt.raised());
     Ok(good)
+}
+
+/// `lba=` is where a test of a disk begins, unless it has a position; of a file it says nothing.
+fn at_lba(options: &Options) -> Options {
+    let disk = std::fs::metadata(options.name())
+        .is_ok_and(|about| TargetKind::of(&about) == TargetKind::BlockDevice);
+    let mut own = options.clone();
+    if disk && own.position == 0 {
+        own.position = own.lba.saturating_mul(own.block);
+    }
+    own
 }
 
 /// Runs each test in a thread of its own; answers how each of them ended, in their order.

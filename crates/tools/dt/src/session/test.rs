@@ -3,7 +3,7 @@
 use super::context::JobContext;
 use super::live::Live;
 use super::runner::RunPlans;
-use super::{count, damage, print, refusal, system_info};
+use super::{complain_of, count, damage, print, refusal, system_info};
 use crate::{self as dt, Dispose, Half, HistoryEntry, Options, Part, PassFacts, Pattern, Report};
 use anyhow::{Result, anyhow, bail};
 use fathom_host::TargetKind;
@@ -245,7 +245,7 @@ impl<'a> Test<'a> {
             let (number, now) = (self.total.errors, self.context.environment.ctime());
             let head = format!("ERROR: Error number {number} occurred on {now}");
             let text = format!("{target}: {verb} failed at offset {}: {why} ({times} times)", offset.0);
-            print(self.context.console, |out| {
+            complain_of(self.context.console, |out| {
                 self.report.line(&head, out)?;
                 self.report.line(&text, out)
             })?;
