@@ -272,7 +272,7 @@ fn copies_are_byte_for_byte_and_differences_are_told() {
     let said = dt(&place, "iomode=verify if=a of=b bs=4k flags=direct retryDC_delay=0").ends(255);
     let found = read(&place, "b")[123_456];
     has(
-        &said.out,
+        &said.err,
         &[
             "                     File Name: b\n",
             "                 Record Number: 31\n",
