@@ -5,6 +5,7 @@ use crate::error::{DatabaseError, Result, Trouble};
 use crate::facts::{Facts, Proof, Schema, Shape, State};
 use crate::settings::Settings;
 use crate::url::{Brand, Url};
+use fathom_host::{OpenFiles, Roots};
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -68,6 +69,11 @@ pub fn setup(
     if let Some(schema) = there.iter().find(|schema| schema.state == State::Foreign) {
         return Err(foreign(url, schema.number));
     }
+    if there.is_empty()
+        && let Some(file) = url.file()
+    {
+        check_others(file)?;
+    }
     let is_ready = |schema: &&Schema| schema.state == State::Ready && schema.shape == shape;
     let reused: Vec<u32> = there.iter().filter(is_ready).map(|schema| schema.number).collect();
     for schema in there.iter().filter(|schema| !is_ready(schema)) {
@@ -103,6 +109,31 @@ pub fn setup(
     }
     proofs.sort_by_key(|proof| proof.number);
     Ok(Setup { loaded: wanted, reused, proofs, block_bytes })
+}
+
+/// A file that has no schema of ours gets none while another program works with it, nor is one made among a database's files.
+fn check_others(file: &Path) -> Result<()> {
+    use std::os::unix::fs::MetadataExt;
+    let roots = Roots::default();
+    let open = OpenFiles::read(&roots);
+    let refuse = |why: String| {
+        let what = format!("sqlite:{}: {why}", file.display());
+        Err(DatabaseError::new(
+            Trouble::Foreign,
+            what,
+            "name a file that does not exist yet, in another directory",
+        ))
+    };
+    match file.metadata() {
+        Ok(about) => match open.of_file(about.dev(), about.ino()).first() {
+            Some(opener) => refuse(format!("process {} ({}) has it open", opener.pid, opener.name)),
+            None => Ok(()),
+        },
+        Err(_) => match file.parent().and_then(|directory| open.database_of(&roots, directory)) {
+            Some((database, _)) => refuse(format!("its directory is {database}")),
+            None => Ok(()),
+        },
+    }
 }
 
 /// What only PostgreSQL has is refused elsewhere, not dropped.

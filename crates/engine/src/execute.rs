@@ -38,7 +38,7 @@ impl Execute for Engine {
         let opened = open::open(plan, &self.roots, permits, preopened)?;
         let targets: Arc<[OpenTarget]> = opened.targets.into();
         let names = open::names(plan);
-        let mut logs = Logs::with(sinks);
+        let mut logs = Logs::with(&self.roots, sinks);
         if !commands && plan.streams.iter().any(|stream| matches!(stream.work, Work::Command(_))) {
             return Err(ExecuteError::Plan {
                 what: "the plan runs commands, and that is not allowed".to_owned(),

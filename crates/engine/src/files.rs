@@ -1,6 +1,7 @@
 //! An open target: its descriptor, its size, and what direct I/O asks of it.
 
 use crate::PreopenedTarget;
+use fathom_host::DeviceClaim;
 use fathom_record::ExecuteError;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::FileTypeExt;
@@ -14,6 +15,8 @@ pub struct OpenTarget {
     alignment: u64,
     device: bool,
     direct: bool,
+    /// Keeps everybody else off a device that is written to.
+    _claim: Option<DeviceClaim>,
 }
 
 impl OpenTarget {
@@ -34,16 +37,22 @@ impl OpenTarget {
             },
         };
         let device = file.metadata().is_ok_and(|about| about.file_type().is_block_device());
-        Ok(OpenTarget { fd: Some(file.into()), size_bytes, alignment, device, direct })
+        Ok(OpenTarget { fd: Some(file.into()), size_bytes, alignment, device, direct, _claim: None })
+    }
+
+    /// The same, held for this process alone.
+    pub fn with_claim(self, claim: Option<DeviceClaim>) -> Self {
+        OpenTarget { _claim: claim, ..self }
     }
 
     /// A target that was open already.
     pub fn preopened(target: PreopenedTarget) -> Self {
-        let file = std::fs::File::from(target.into_fd());
+        let (fd, claim) = target.into_parts();
+        let file = std::fs::File::from(fd);
         let about = file.metadata();
         let device = about.as_ref().is_ok_and(|about| about.file_type().is_block_device());
         let size_bytes = about.map_or(0, |about| about.len());
-        OpenTarget { fd: Some(file.into()), size_bytes, alignment: 1, device, direct: false }
+        OpenTarget { fd: Some(file.into()), size_bytes, alignment: 1, device, direct: false, _claim: claim }
     }
 
     /// Its descriptor; `None` for nothing.
@@ -53,7 +62,7 @@ impl OpenTarget {
 
     /// A target that is nothing.
     pub fn nothing(size_bytes: u64) -> Self {
-        OpenTarget { fd: None, size_bytes, alignment: 1, device: false, direct: false }
+        OpenTarget { fd: None, size_bytes, alignment: 1, device: false, direct: false, _claim: None }
     }
 
     /// Its descriptor for the kernel; -1 for nothing.

@@ -1,10 +1,17 @@
 //! Who may be written to. A target becomes [`Writable`] only here, and only when it is fathom's own scratch file
 //! or nobody uses it and the user consented.
 
+use fathom_drive::Clock;
 use fathom_host::scratch::Mark;
-use fathom_host::{Closeness, DeviceUses, OpenFiles, Roots, UseKind, inspect_among, resolve};
+use fathom_host::{
+    Closeness, DeviceClaim, FileIdentity, Inspection, OpenFiles, Roots, UseKind, first_nonzero,
+    inspect_among, inspect_descriptor,
+};
 use fathom_record::ExecuteError;
-use fathom_spec::{Permits, Policy};
+use fathom_spec::{Bytes, Permits, Policy};
+use rustix::fs::{FileType, Mode, OFlags};
+use std::fs::{File, Metadata};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 /// Has the user consented to writing here?
@@ -20,6 +27,24 @@ pub fn same_place(name: &str, path: &Path) -> bool {
     Path::new(name) == path || (real.is_some() && Path::new(name).canonicalize().ok() == real)
 }
 
+/// Has the user consented to writing to a database's file, by its name or by that of a directory that it is in?
+fn consented_in_database(permits: &Permits, path: &Path) -> bool {
+    let directory = path.parent().unwrap_or(path);
+    let directory = if directory.as_os_str().is_empty() { Path::new(".") } else { directory };
+    let real = directory.canonicalize().ok();
+    consented(permits, path)
+        || permits
+            .consents
+            .iter()
+            .filter_map(|name| Path::new(name).canonicalize().ok())
+            .any(|name| name.is_dir() && real.as_ref().is_some_and(|directory| directory.starts_with(&name)))
+}
+
+/// Does a job name this path as the place to write to?
+fn is_named(permits: &Permits, path: &Path) -> bool {
+    permits.named.iter().any(|name| Path::new(name) == path)
+}
+
 /// Is it a scratch file that this process made? The permits say so, and so does its name.
 fn own_scratch(roots: &Roots, path: &Path, permits: &Permits) -> bool {
     let marked = || {
@@ -29,10 +54,14 @@ fn own_scratch(roots: &Roots, path: &Path, permits: &Permits) -> bool {
     permits.scratch.iter().any(|own| own == path) && marked() == Some(true)
 }
 
-/// A target that may be written. Only [`allow`] makes one.
+/// A target that may be written. Only [`allow`] makes one. A device that was free is held by this process as long as it
+/// lives.
 #[derive(Debug)]
 pub struct Writable {
     path: PathBuf,
+    /// What was looked at; `None` for a file that is not there yet.
+    identity: Option<FileIdentity>,
+    claim: Option<DeviceClaim>,
 }
 
 impl Writable {
@@ -40,19 +69,70 @@ impl Writable {
     pub fn path(&self) -> &Path {
         &self.path
     }
+
+    /// What holds the device for this process.
+    pub fn claim(&self) -> Option<DeviceClaim> {
+        self.claim.clone()
+    }
+
+    /// Is this descriptor open on what was looked at, or on a file that was made since?
+    fn is_open_on(&self, descriptor: impl AsFd) -> bool {
+        match self.identity {
+            Some(identity) => identity.expect(descriptor).is_ok(),
+            None => rustix::fs::fstat(descriptor).is_ok_and(|about| {
+                FileType::from_raw_mode(about.st_mode) == FileType::RegularFile && about.st_size == 0
+            }),
+        }
+    }
 }
 
-/// Uses that no consent can excuse: somebody is at work there.
-fn in_use(kind: UseKind) -> bool {
-    matches!(
-        kind,
-        UseKind::Mounted
-            | UseKind::Swap
-            | UseKind::HeldOpen
-            | UseKind::LoopBacked
-            | UseKind::Holder
-            | UseKind::MultipathMember
-    )
+/// How often a target is looked at again that is another one when it is opened.
+const TRIES: u32 = 3;
+
+/// Opens a target so that what was looked at and what is open are one file. `open` must change nothing of it.
+pub fn open_allowed<E: From<ExecuteError>>(
+    mut check: impl FnMut() -> Result<Writable, ExecuteError>,
+    mut open: impl FnMut() -> Result<OwnedFd, E>,
+) -> Result<(OwnedFd, Writable), E> {
+    let mut tries = 1;
+    loop {
+        let allowed = check()?;
+        let descriptor = open()?;
+        if allowed.is_open_on(&descriptor) {
+            return Ok((descriptor, allowed));
+        }
+        if tries == TRIES {
+            return Err(ExecuteError::Replaced { target: allowed.path.display().to_string() }.into());
+        }
+        tries += 1;
+    }
+}
+
+/// Opens a file that will be a target, to lay it out; it is made, with this mode, if it is not there.
+pub fn open_to_lay_out(
+    roots: &Roots,
+    path: &Path,
+    permits: &Permits,
+    open: &OpenFiles,
+    mode: u32,
+) -> Result<File, ExecuteError> {
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::CLOEXEC;
+    let check = || allow_among(roots, path, permits, open);
+    open_allowed(check, || open_as(path, flags, mode)).map(|(file, _)| file.into())
+}
+
+/// Opens a file that is there and that the user named as the place to write to.
+pub fn open_named_file(roots: &Roots, path: &Path, permits: &Permits) -> Result<File, ExecuteError> {
+    let check = || allow_named_file(roots, path, permits);
+    open_allowed(check, || open_as(path, OFlags::WRONLY | OFlags::CLOEXEC, 0)).map(|(file, _)| file.into())
+}
+
+fn open_as(path: &Path, flags: OFlags, mode: u32) -> Result<OwnedFd, ExecuteError> {
+    rustix::fs::open(path, flags, Mode::from_raw_mode(mode)).map_err(|error| ExecuteError::NotOpened {
+        target: path.display().to_string(),
+        errno: error.raw_os_error(),
+        direct: false,
+    })
 }
 
 /// Makes a target writable, or says why not and what to do.
@@ -67,66 +147,305 @@ pub fn allow_among(
     permits: &Permits,
     open: &OpenFiles,
 ) -> Result<Writable, ExecuteError> {
-    let allowed = Writable { path: path.to_owned() };
-    if own_scratch(roots, path, permits) {
-        return Ok(allowed);
+    let about = path.metadata().ok();
+    let identity = about.as_ref().map(FileIdentity::of);
+    if own_scratch(roots, path, permits) || about.as_ref().is_some_and(keeps_nothing) {
+        return Ok(Writable { path: path.to_owned(), identity, claim: None });
     }
-    if !path.exists() {
-        return Ok(allowed);
-    }
-    if keeps_nothing(path) {
-        return Ok(allowed);
-    }
-    let target = path.display().to_string();
+    let Some(about) = about else { return allow_new(roots, path, permits, open) };
+    let overwrites = consented(permits, path) || (about.is_file() && is_named(permits, path));
     // What a file holds is asked only where it decides.
-    let closeness = if consented(permits, path) { Closeness::Use } else { Closeness::Whole };
-    let holdings = inspect_among(roots, path, open, closeness)
-        .map_err(|error| ExecuteError::NotInspected { target: target.clone(), error: error.to_string() })?;
-    if let Some(use_) = holdings.holds.iter().find(|holding| in_use(holding.kind)) {
-        return Err(ExecuteError::InUse { target, by: use_.detail.clone(), hint: use_.hint.clone() });
-    }
-    if let Some(unknown) = unchecked_use(roots, path, &holdings) {
-        return Err(ExecuteError::UseNotChecked { target, what: unknown });
-    }
-    let needs_word = permits.policy == Policy::Always || !holdings.holds.is_empty();
-    if needs_word && !consented(permits, path) {
-        let holds = holdings.holds.first().map(|first| first.detail.clone());
-        return Err(ExecuteError::NotConsented { target, holds });
-    }
-    Ok(allowed)
+    let closeness = if overwrites { Closeness::Use } else { Closeness::Whole };
+    let found = inspect_among(roots, path, open, closeness);
+    judge(Candidate { path, permits, overwrites, shared: false }, found)
 }
 
 /// Makes a plain file writable that the user named as the place to write to, whatever stands in it and whoever reads
-/// it: only what shows it as a disk or swaps on it is in the way. Anything else goes by [`allow`].
+/// it: only what shows it as a disk, swaps on it or serves a database from it is in the way. Anything else goes by
+/// [`allow`].
 pub fn allow_named_file(roots: &Roots, path: &Path, permits: &Permits) -> Result<Writable, ExecuteError> {
     if !path.metadata().is_ok_and(|about| about.is_file()) {
         return allow(roots, path, permits);
     }
-    let others = OpenFiles::default();
-    let holdings = inspect_among(roots, path, &others, Closeness::Use).unwrap_or_default();
-    let disk = |kind| matches!(kind, UseKind::Mounted | UseKind::Swap | UseKind::LoopBacked);
-    match holdings.holds.iter().find(|holding| disk(holding.kind)) {
-        Some(use_) => Err(ExecuteError::InUse {
-            target: path.display().to_string(),
-            by: use_.detail.clone(),
-            hint: use_.hint.clone(),
-        }),
-        None => Ok(Writable { path: path.to_owned() }),
+    let inspect = |open: &OpenFiles| inspect_among(roots, path, open, Closeness::Use);
+    judge(Candidate { path, permits, overwrites: true, shared: true }, shared_file(roots, inspect))
+}
+
+/// Makes a descriptor writable that this process was handed: whoever redirected it chose the place. A plain file goes by
+/// the rules of [`allow_named_file`], a device by those of [`allow`], also where its node is gone.
+pub fn allow_descriptor(
+    roots: &Roots,
+    descriptor: BorrowedFd<'_>,
+    permits: &Permits,
+) -> Result<Writable, ExecuteError> {
+    let link = roots.proc.join(format!("self/fd/{}", descriptor.as_raw_fd()));
+    let path = &std::fs::read_link(&link).unwrap_or(link);
+    let failed = |error: &dyn std::fmt::Display| ExecuteError::NotInspected {
+        target: path.display().to_string(),
+        error: error.to_string(),
+    };
+    let about = rustix::fs::fstat(descriptor).map_err(|error| failed(&error))?;
+    let inspect = |open: &OpenFiles| inspect_descriptor(roots, descriptor, open, Closeness::Use);
+    match FileType::from_raw_mode(about.st_mode) {
+        FileType::BlockDevice => {
+            let overwrites = consented(permits, path);
+            let found = inspect(&OpenFiles::read(roots));
+            judge(Candidate { path, permits, overwrites, shared: false }, found)
+        }
+        FileType::RegularFile => {
+            let found = shared_file(roots, inspect);
+            judge(Candidate { path, permits, overwrites: true, shared: true }, found)
+        }
+        _ => {
+            let identity = FileIdentity::of_descriptor(descriptor).map_err(|error| failed(&error))?;
+            Ok(Writable { path: path.clone(), identity: Some(identity), claim: None })
+        }
     }
 }
 
+/// Who has a file open is asked only where that decides: among a database's files.
+fn shared_file(
+    roots: &Roots,
+    inspect: impl Fn(&OpenFiles) -> std::io::Result<Inspection>,
+) -> std::io::Result<Inspection> {
+    let found = inspect(&OpenFiles::default())?;
+    match found.uses.has(UseKind::Database) {
+        true => inspect(&OpenFiles::read(roots)),
+        false => Ok(found),
+    }
+}
+
+/// May new files be made in this directory? Not among a running database's, and among a database's only with the user's
+/// word.
+pub fn allow_directory(roots: &Roots, directory: &Path, permits: &Permits) -> Result<(), ExecuteError> {
+    allow_new(roots, &directory.join("new"), permits, &OpenFiles::read(roots)).map(drop)
+}
+
+fn allow_new(
+    roots: &Roots,
+    path: &Path,
+    permits: &Permits,
+    open: &OpenFiles,
+) -> Result<Writable, ExecuteError> {
+    // A link may lead to a name that is not there yet.
+    let place = match std::fs::read_link(path) {
+        Ok(to) => path.parent().unwrap_or(Path::new("")).join(to),
+        Err(_) => path.to_owned(),
+    };
+    let directory = place.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let target = path.display().to_string();
+    match open.database_of(roots, directory) {
+        Some((database, Some(server))) => Err(ExecuteError::InUse {
+            target,
+            by: format!("its directory is {database}; {server}"),
+            hint: "end the server first, or choose another directory".to_owned(),
+        }),
+        Some((database, None)) if !consented_in_database(permits, &place) => {
+            Err(ExecuteError::InDatabase { target, what: format!("its directory is {database}") })
+        }
+        _ => Ok(Writable { path: path.to_owned(), identity: None, claim: None }),
+    }
+}
+
+/// A target that is there, and what the user said of it.
+struct Candidate<'a> {
+    path: &'a Path,
+    permits: &'a Permits,
+    /// Whatever stands in it may go.
+    overwrites: bool,
+    /// Others may have it open.
+    shared: bool,
+}
+
+fn judge(candidate: Candidate<'_>, found: std::io::Result<Inspection>) -> Result<Writable, ExecuteError> {
+    let Candidate { path, permits, overwrites, shared } = candidate;
+    let target = path.display().to_string();
+    let not_inspected = |error: std::io::Error| ExecuteError::NotInspected {
+        target: target.clone(),
+        error: error.to_string(),
+    };
+    let Inspection { uses, identity, claim, unchecked_use } = found.map_err(not_inspected)?;
+    let in_the_way = |kind: UseKind| kind.is_in_use() && !(shared && kind == UseKind::HeldOpen);
+    if let Some(use_) = uses.holds.iter().find(|holding| in_the_way(holding.kind)) {
+        return Err(ExecuteError::InUse { target, by: use_.detail.clone(), hint: use_.hint.clone() });
+    }
+    if let Some(unknown) = unchecked_use {
+        return Err(ExecuteError::UseNotChecked {
+            target,
+            what: format!("{} ({})", unknown.what, unknown.why),
+        });
+    }
+    let database = uses.holds.iter().find(|holding| holding.kind == UseKind::Database);
+    if let Some(database) = database.filter(|_| !consented_in_database(permits, path)) {
+        return Err(ExecuteError::InDatabase { target, what: database.detail.clone() });
+    }
+    if !overwrites {
+        let holds = match uses.holds.first() {
+            Some(first) => Some(first.detail.clone()),
+            None if permits.policy == Policy::Always => None,
+            None => content(path, identity).map_err(not_inspected)?,
+        };
+        if holds.is_some() || permits.policy == Policy::Always {
+            return Err(ExecuteError::NotConsented { target, holds });
+        }
+    }
+    Ok(Writable { path: path.to_owned(), identity: Some(identity), claim })
+}
+
+/// How long a target is read for a byte that is not zero.
+const SEARCH_NS: u64 = 10_000_000_000;
+
+/// What makes a target more than zeros, also if it is that not all of it could be read.
+fn content(path: &Path, identity: FileIdentity) -> std::io::Result<Option<String>> {
+    let clock = Clock::start();
+    let search = first_nonzero(path, identity, &|| clock.now() < SEARCH_NS)?;
+    Ok(match search.first {
+        Some(offset) => Some(format!("byte {offset} of {} is not zero", path.display())),
+        None if search.is_all_zeros() => None,
+        None => Some(format!(
+            "only the first {} of its {} could be looked at in {} s",
+            Bytes(search.searched_bytes),
+            Bytes(search.size_bytes),
+            SEARCH_NS / 1_000_000_000
+        )),
+    })
+}
+
 /// Pipes, terminals and the null devices: nothing that was there before is lost by writing.
-fn keeps_nothing(path: &Path) -> bool {
+fn keeps_nothing(about: &Metadata) -> bool {
     use std::os::unix::fs::{FileTypeExt, MetadataExt};
-    let Ok(about) = path.metadata() else { return false };
     let (major, minor) = (rustix::fs::major(about.rdev()), rustix::fs::minor(about.rdev()));
     let harmless = matches!((major, minor), (1, 3 | 5 | 7) | (4 | 5 | 136..=143, _));
     // A directory cannot be written to: opening it says so better.
     about.is_dir() || about.file_type().is_fifo() || (about.file_type().is_char_device() && harmless)
 }
 
-/// A check of use that could not be made. On a regular file only its content matters; on a device all do.
-fn unchecked_use(roots: &Roots, path: &Path, holdings: &DeviceUses) -> Option<String> {
-    let device = resolve(roots, path).is_ok_and(|s| s.kind == fathom_host::TargetKind::BlockDevice);
-    device.then(|| holdings.unchecked.first().map(|unknown| format!("{} ({})", unknown.what, unknown.why)))?
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::Cell;
+    use std::fs;
+
+    fn named(path: &Path) -> Permits {
+        let mut permits = Permits::new(Policy::WhenHolding);
+        permits.add_named(path.to_str().expect("plain"));
+        permits
+    }
+
+    fn consenting(path: &Path) -> Permits {
+        let mut permits = named(path);
+        permits.add_consent(path.to_str().expect("plain"));
+        permits
+    }
+
+    /// Between the check and the opening another file took the name: it was written unchecked.
+    #[test]
+    fn what_was_looked_at_is_what_is_opened() {
+        let place = tempfile::tempdir().unwrap();
+        let (link, harmless, precious) =
+            (place.path().join("link"), place.path().join("harmless"), place.path().join("precious"));
+        fs::write(&harmless, "").unwrap();
+        fs::write(&precious, "rows").unwrap();
+        let point = |to: &Path| {
+            let _ = fs::remove_file(&link);
+            std::os::unix::fs::symlink(to, &link).unwrap();
+        };
+        let (roots, permits, swaps) = (Roots::default(), named(&link), Cell::new(0));
+        let check = || {
+            point(&harmless);
+            allow(&roots, &link, &permits)
+        };
+        let open = |times: u32| {
+            if swaps.get() < times {
+                swaps.set(swaps.get() + 1);
+                point(&precious);
+            }
+            open_as(&link, OFlags::WRONLY, 0)
+        };
+        let refused = open_allowed(check, || open(u32::MAX)).unwrap_err();
+        assert!(matches!(refused, ExecuteError::Replaced { .. }), "{refused}");
+        swaps.set(0);
+        let (file, allowed) = open_allowed(check, || open(1)).unwrap();
+        assert!(allowed.is_open_on(&file));
+        assert!(FileIdentity::of_path(&harmless).unwrap().expect(&file).is_ok());
+    }
+
+    #[test]
+    fn a_file_that_appears_with_content_is_looked_at_first() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("new");
+        let (roots, permits) = (Roots::default(), Permits::new(Policy::Always));
+        let check = || allow(&roots, &path, &permits);
+        let open = || {
+            fs::write(&path, "theirs").unwrap();
+            open_as(&path, OFlags::WRONLY, 0)
+        };
+        let refused = open_allowed(check, open).unwrap_err();
+        assert!(matches!(refused, ExecuteError::NotConsented { .. }), "{refused}");
+    }
+
+    /// Without /sys nobody can tell whether a loop device shows a file: it was written.
+    #[test]
+    fn a_file_is_not_written_where_its_use_cannot_be_checked() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("disk.img");
+        fs::write(&path, "x").unwrap();
+        let blind = Roots { sys: place.path().join("sys"), ..Roots::default() };
+        for refused in [
+            allow(&blind, &path, &consenting(&path)).unwrap_err(),
+            allow_named_file(&blind, &path, &named(&path)).unwrap_err(),
+        ] {
+            assert!(
+                matches!(&refused, ExecuteError::UseNotChecked { what, .. } if what.contains("loop")),
+                "{refused}"
+            );
+        }
+        allow(&blind, &place.path().join("new"), &named(&path)).unwrap();
+    }
+
+    #[test]
+    fn a_database_needs_consent_also_for_a_new_file_and_a_served_one_has_none() {
+        let place = tempfile::tempdir().unwrap();
+        let (roots, table, new) = (Roots::default(), place.path().join("16384"), place.path().join("new"));
+        fs::write(place.path().join("PG_VERSION"), "17\n").unwrap();
+        fs::write(&table, "rows").unwrap();
+        for path in [&table, &new] {
+            for refused in [allow(&roots, path, &named(path)), allow_named_file(&roots, path, &named(path))] {
+                let refused = refused.unwrap_err();
+                assert!(matches!(refused, ExecuteError::InDatabase { .. }), "{refused}");
+                assert!(refused.to_string().contains("--write-consent"), "{refused}");
+            }
+            allow(&roots, path, &consenting(path)).unwrap();
+            allow_named_file(&roots, path, &consenting(path)).unwrap();
+            let mut of_directory = named(path);
+            of_directory.add_consent(place.path().to_str().unwrap());
+            allow(&roots, path, &of_directory).unwrap();
+        }
+        assert!(allow_directory(&roots, place.path(), &named(&table)).is_err());
+        fs::write(place.path().join("postmaster.pid"), "1\n").unwrap();
+        for path in [&table, &new] {
+            for refused in
+                [allow(&roots, path, &consenting(path)), allow_named_file(&roots, path, &consenting(path))]
+            {
+                let refused = refused.unwrap_err();
+                assert!(matches!(refused, ExecuteError::InUse { .. }), "{refused}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_file_with_one_byte_between_the_samples_needs_consent() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("disk.img");
+        let file = File::create(&path).unwrap();
+        file.set_len(32 << 20).unwrap();
+        let permits = Permits::new(Policy::WhenHolding);
+        allow(&Roots::default(), &path, &permits).unwrap();
+        std::os::unix::fs::FileExt::write_all_at(&file, b"x", (1 << 20) + (64 << 10)).unwrap();
+        let refused = allow(&Roots::default(), &path, &permits).unwrap_err();
+        assert!(
+            matches!(&refused, ExecuteError::NotConsented { holds: Some(byte), .. } if byte.contains("byte 1114112")),
+            "{refused}"
+        );
+    }
 }

@@ -6,10 +6,12 @@
 //! run's start, ns), worker, verb, target, offset, bytes asked for, and the result (bytes moved, or a negative errno).
 
 use fathom_drive::{LogBlock, LogEntry, LogPen};
+use fathom_host::{Roots, output_file};
 use fathom_record::{EventKind, ExecuteError, Sink};
 use fathom_spec::{Access, Plan, Stream, StreamId, Target, Verb};
 use std::fs::File;
 use std::io::{BufWriter, Write};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -27,6 +29,7 @@ const SMALL_BLOCK: usize = 1024;
 
 /// The logs of a run.
 pub(crate) struct Logs {
+    roots: Roots,
     writers: Vec<Writer>,
     /// Streams whose operations go elsewhere.
     sinks: Vec<(StreamId, Box<dyn Sink>)>,
@@ -40,8 +43,8 @@ struct Writer {
 
 impl Logs {
     /// No log yet, and streams whose operations go elsewhere.
-    pub(crate) fn with(sinks: Vec<(StreamId, Box<dyn Sink>)>) -> Self {
-        Logs { writers: Vec::new(), sinks }
+    pub(crate) fn with(roots: &Roots, sinks: Vec<(StreamId, Box<dyn Sink>)>) -> Self {
+        Logs { roots: roots.clone(), writers: Vec::new(), sinks }
     }
 
     /// Opens the log of a stream, if it wants one, and answers its workers' ends.
@@ -71,7 +74,8 @@ impl Logs {
         if path.access != Access::Write {
             return Err(fail(std::io::ErrorKind::PermissionDenied.into()));
         }
-        let file = File::create(&path.path).map_err(fail)?;
+        let opened = output_file::grow(&self.roots, Path::new(&path.path));
+        let file = opened.map_err(|error| fail(error.into()))?;
         let lines = Lines { out: BufWriter::with_capacity(1 << 18, file), begun: false };
         self.start(Box::new(lines), path.path.clone(), stream.workers, false)
     }

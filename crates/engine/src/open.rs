@@ -70,10 +70,6 @@ fn open_path(
         Access::Read => OFlags::RDONLY,
         Access::Write => OFlags::RDWR,
     } | OFlags::CLOEXEC;
-    if target.access == Access::Write {
-        guard::allow_among(roots, path, permits, others)?;
-        flags |= if target.create.is_some() { OFlags::CREATE } else { OFlags::empty() };
-    }
     if target.direct {
         flags |= OFlags::DIRECT;
     }
@@ -82,13 +78,25 @@ fn open_path(
         Durability::Data => OFlags::DSYNC,
         Durability::Full => OFlags::SYNC,
     };
-    let fd = rustix::fs::open(path, flags, Mode::from_raw_mode(0o600)).map_err(|error| {
-        ExecuteError::NotOpened {
+    flags |= match (target.access, target.create) {
+        (Access::Write, Some(_)) => OFlags::CREATE,
+        _ => OFlags::empty(),
+    };
+    let open = || {
+        rustix::fs::open(path, flags, Mode::from_raw_mode(0o600)).map_err(|error| ExecuteError::NotOpened {
             target: target.path.clone(),
             errno: error.raw_os_error(),
             direct: target.direct,
+        })
+    };
+    let (fd, claim) = match target.access {
+        Access::Read => (open()?, None),
+        Access::Write => {
+            let check = || guard::allow_among(roots, path, permits, others);
+            let (fd, allowed) = guard::open_allowed(check, open)?;
+            (fd, allowed.claim())
         }
-    })?;
+    };
     let mut size = size_of(&fd, path)?;
     if let (Some(wanted), Access::Write) = (target.create, target.access) {
         if size < wanted.0 {
@@ -107,7 +115,7 @@ fn open_path(
         };
         happenings.push(EventKind::Target { name: target.path.clone(), did, bytes: Bytes(size) });
     }
-    OpenTarget::new(fd, size, target.direct, &target.path)
+    Ok(OpenTarget::new(fd, size, target.direct, &target.path)?.with_claim(claim))
 }
 
 fn size_of(fd: &OwnedFd, path: &Path) -> Result<u64, ExecuteError> {

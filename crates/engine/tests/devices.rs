@@ -61,3 +61,55 @@ fn what_is_discarded_on_a_device_reads_as_zeros() {
         assert!(std::fs::read(&device.0).unwrap().iter().all(|byte| *byte == 0));
     }
 }
+
+/// At its first slot it lets others try to take the device.
+struct Rivals<'a> {
+    commands: &'a [&'a [&'a str]],
+    answers: Vec<(bool, String)>,
+}
+
+impl Control for Rivals<'_> {
+    fn slot(&mut self, _now_ns: u64, _totals: &[Totals]) -> Steer {
+        if self.answers.is_empty() {
+            self.answers = self.commands.iter().map(|words| answer(words)).collect();
+        }
+        Steer::Stop(Vec::new(), StopReason::Told)
+    }
+}
+
+fn answer(words: &[&str]) -> (bool, String) {
+    let output = Command::new(words[0]).args(&words[1..]).output().unwrap();
+    (output.status.success(), String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+/// mkfs succeeded on a device that was being written, and was destroyed; swap went on there.
+#[test]
+fn nobody_else_takes_a_device_while_it_is_written() {
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let file = folder.path().join("disk");
+    std::fs::File::create(&file).and_then(|file| file.set_len(32 << 20)).unwrap();
+    let Some(device) = device(&file) else { return };
+    let (name, point) = (&device.0[..], folder.path().to_str().unwrap());
+    let mut plan = Plan::new(1);
+    let target = PathTarget { access: Access::Write, ..PathTarget::direct_read(name) };
+    let space = plan.add_target(Target::Path(target));
+    let mut blocks = Blocks::random_reads(space, Bytes(4096));
+    blocks.queue = QueueKind::Psync;
+    plan.add_stream(Stream::closed("load", blocks, 1));
+    let mut permits = Permits::new(Policy::Always);
+    permits.add_consent(name);
+    let cases: [(&[&str], &[&str]); 2] = [
+        (&["mkfs.ext4", "-q", "-F", name], &["mount", name, point]),
+        (&["mkswap", "-f", name], &["swapon", name]),
+    ];
+    for (make, take) in cases {
+        // What could be taken if nobody held it.
+        assert!(answer(make).0);
+        let mut rivals = Rivals { commands: &[make, take], answers: Vec::new() };
+        Engine::default().execute(Request::new(&plan).with_permits(&permits), &mut rivals).unwrap();
+        assert_eq!(rivals.answers.len(), 2);
+        for (succeeded, says) in rivals.answers {
+            assert!(!succeeded && (says.contains("busy") || says.contains("in use")), "{make:?}: {says}");
+        }
+    }
+}

@@ -1,5 +1,8 @@
-//! Whether a directory belongs to a database: fathom makes no scratch files there.
+//! Whether a directory or a file belongs to a database: fathom makes no scratch files there, and writes nothing that the user
+//! did not consent to.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -8,7 +11,7 @@ use crate::roots::names_in;
 /// Whose data directory it is, and by which sign.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DatabaseDirectory {
-    /// PostgreSQL, MySQL or MariaDB, Oracle
+    /// PostgreSQL, MySQL or MariaDB, Oracle, MongoDB, SQLite
     pub database: &'static str,
     /// The directory that has the sign: the one asked for or one above it
     pub directory: PathBuf,
@@ -23,9 +26,32 @@ impl fmt::Display for DatabaseDirectory {
     }
 }
 
-/// Looks at the directory and at all above it.
+/// What is known of directories that were looked at before, and who is at work there; of thousands of files most stand in
+/// one.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct DatabaseDirectories {
+    pub(crate) known: RefCell<HashMap<PathBuf, Option<(DatabaseDirectory, Option<String>)>>>,
+}
+
+/// The SQLite database that a file is a part of, if there is a log beside it whose content the file may lack.
+pub fn sqlite_of(file: &Path) -> Option<DatabaseDirectory> {
+    let name = file.file_name()?.to_str()?;
+    let directory = file.parent()?;
+    let of = |evidence: String| {
+        Some(DatabaseDirectory { database: "SQLite", directory: directory.to_path_buf(), evidence })
+    };
+    let log = format!("{name}-wal");
+    if directory.join(&log).exists() {
+        return of(log);
+    }
+    let base = ["-wal", "-shm", "-journal"].iter().find_map(|end| name.strip_suffix(end))?;
+    if directory.join(base).is_file() { of(name.to_owned()) } else { None }
+}
+
+/// Looks at the directory and at all above it; of one that is not there, at those that are.
 pub fn database_directory(path: &Path) -> Option<DatabaseDirectory> {
-    let path = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+    let there = path.ancestors().find_map(|above| std::fs::canonicalize(above).ok());
+    let path = there.or_else(|| std::fs::canonicalize(".").ok()).unwrap_or_else(|| path.to_path_buf());
     path.ancestors().enumerate().find_map(|(up, directory)| {
         let names = names_in(directory);
         let (database, evidence) = sign(directory, &names, up > 0)?;
@@ -46,6 +72,11 @@ fn sign(directory: &Path, names: &[String], above: bool) -> Option<(&'static str
     for name in ["ibdata1", "aria_log_control", "auto.cnf", "mysql.ibd", "ib_logfile0", "#innodb_redo"] {
         if has(name) {
             return Some(("MySQL or MariaDB", name.into()));
+        }
+    }
+    for name in ["WiredTiger.wt", "storage.bson", "mongod.lock"] {
+        if has(name) {
+            return Some(("MongoDB", name.into()));
         }
     }
     let ends = |name: &str, end: &str| name.to_ascii_lowercase().ends_with(end);
@@ -93,11 +124,13 @@ mod tests {
             ("000000010000000000000001", "archive_status", Some("PostgreSQL")),
             ("ibdata1", "shop", Some("MySQL or MariaDB")),
             ("aria_log_control", ".", Some("MySQL or MariaDB")),
+            ("WiredTiger.wt", "journal", Some("MongoDB")),
             ("orders.ibd", ".", Some("MySQL or MariaDB")),
             ("control01.ctl", "deep/er", Some("Oracle")),
             ("users01.dbf", ".", Some("Oracle")),
             ("users01.dbf", "below", None),
             ("oradata/X/y", "oradata/X", Some("Oracle")),
+            ("ibdata1", "made/later", Some("MySQL or MariaDB")),
             ("notes.txt", ".", None),
         ];
         for (file, asked, expected) in cases {
@@ -106,8 +139,29 @@ mod tests {
             std::fs::create_dir_all(file.parent().unwrap()).unwrap();
             std::fs::write(&file, "").unwrap();
             let asked = place.path().join(asked);
-            std::fs::create_dir_all(&asked).unwrap();
+            if !asked.ends_with("later") {
+                std::fs::create_dir_all(&asked).unwrap();
+            }
             assert_eq!(database_directory(&asked).map(|d| d.database), expected, "{file:?}");
         }
+    }
+
+    #[test]
+    fn a_file_with_a_log_of_sqlite_beside_it_is_a_database() {
+        let place = tempfile::tempdir().unwrap();
+        let file = |name: &str| place.path().join(name);
+        std::fs::write(file("app.db"), "x").unwrap();
+        assert_eq!(sqlite_of(&file("app.db")), None);
+        std::fs::write(file("app.db-wal"), "x").unwrap();
+        for name in ["app.db", "app.db-wal", "app.db-shm"] {
+            assert_eq!(
+                sqlite_of(&file(name)).map(|found| found.evidence),
+                Some(match name {
+                    "app.db-shm" => "app.db-shm".to_owned(),
+                    _ => "app.db-wal".to_owned(),
+                })
+            );
+        }
+        assert_eq!(sqlite_of(&file("other-wal")), None);
     }
 }

@@ -1,18 +1,20 @@
 //! What is on, and who holds, a block device or file: the facts that the guard asks for before anything is written. Never
 //! writes. A fact that cannot be had is listed as unchecked, and the guard must not take it for "free".
 
-use std::fs::{self, File, OpenOptions};
+use std::fs;
 use std::io;
-use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::os::fd::{AsRawFd, BorrowedFd};
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
-use rustix::fs::OFlags;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::block::{BlockDevice, Make};
-use crate::database_directory::database_directory;
+use crate::content::{Content, ask_blkid};
+use crate::database_directory::sqlite_of;
+use crate::device_claim::{DeviceClaim, claim};
+use crate::file_identity::FileIdentity;
 use crate::file_system::btrfs_devices;
 use crate::mounts::read_mounts;
 use crate::open_files::{OpenFiles, Opener};
@@ -49,11 +51,30 @@ impl DeviceUses {
     pub fn is_free(&self) -> bool {
         self.holds.is_empty() && self.unchecked.is_empty()
     }
+
+    /// Why nothing may be written whatever anybody says: somebody is at work there.
+    pub fn in_use(&self) -> Option<&DeviceUse> {
+        self.holds.iter().find(|holding| holding.kind.is_in_use())
+    }
 }
 
-/// Looks at a block device or regular file from all sides. The caller must not have it open exclusively itself.
+/// A target that was looked at.
+#[derive(Debug)]
+pub struct Inspection {
+    /// What was found.
+    pub uses: DeviceUses,
+    /// Of what.
+    pub identity: FileIdentity,
+    /// A device that nobody holds is held by this process from here on.
+    pub claim: Option<DeviceClaim>,
+    /// A check of use that could not be made and that decides. Of a file, which every user's processes may have open, it is
+    /// only what makes it a disk or swap.
+    pub unchecked_use: Option<Unknown>,
+}
+
+/// Looks at a block device or regular file from all sides.
 pub fn inspect(roots: &Roots, path: &Path) -> io::Result<DeviceUses> {
-    inspect_among(roots, path, &OpenFiles::read(roots), Closeness::Whole)
+    inspect_among(roots, path, &OpenFiles::read(roots), Closeness::Whole).map(|found| found.uses)
 }
 
 /// How closely a target is looked at.
@@ -71,55 +92,91 @@ pub fn inspect_among(
     path: &Path,
     open: &OpenFiles,
     closeness: Closeness,
-) -> io::Result<DeviceUses> {
-    let path = fs::canonicalize(path)?;
-    let about = fs::metadata(&path)?;
-    let mut look = Inspection::new(roots);
-    let kind = about.file_type();
-    if kind.is_block_device() {
-        let number = DeviceNumber::from_raw(about.rdev());
-        look.device(number);
-        look.exclusive(&path);
-    } else if kind.is_file() {
-        look.file(&path, &about);
-    } else {
-        return Err(io::Error::new(
-            io::ErrorKind::InvalidInput,
-            format!("{} is neither a regular file nor a block device", path.display()),
-        ));
-    }
-    look.open_descriptors(open);
-    if closeness == Closeness::Whole || kind.is_block_device() {
-        look.content(&path, kind.is_block_device().then(|| DeviceNumber::from_raw(about.rdev())));
-    }
-    Ok(look.finish())
+) -> io::Result<Inspection> {
+    Look::new(roots, open).target(path, closeness)
+}
+
+/// The same for a descriptor that this process was handed: its file may have lost its name, or have it in another mount
+/// namespace. Whoever handed it over has it open too.
+pub fn inspect_descriptor(
+    roots: &Roots,
+    descriptor: BorrowedFd<'_>,
+    open: &OpenFiles,
+    closeness: Closeness,
+) -> io::Result<Inspection> {
+    let path = roots.proc.join(format!("self/fd/{}", descriptor.as_raw_fd()));
+    let look = Look { descriptor: Some(descriptor), ..Look::new(roots, open) };
+    look.target(&path, closeness)
 }
 
 /// What sysfs, mounts and swaps tell of a device, without opening it.
 pub fn inspect_device(roots: &Roots, number: DeviceNumber) -> DeviceUses {
-    let mut look = Inspection::new(roots);
+    let open = OpenFiles::default();
+    let mut look = Look::new(roots, &open);
     look.device(number);
     look.finish()
 }
 
-struct Inspection<'a> {
+struct Look<'a> {
     roots: &'a Roots,
+    open: &'a OpenFiles,
+    /// The target as it was handed to this process.
+    descriptor: Option<BorrowedFd<'a>>,
     holds: Vec<DeviceUse>,
     unchecked: Unchecked,
+    /// Tables of the kernel's that could not be read.
+    tables: Unchecked,
     /// Devices and files (by file system and inode) that show some of the target's bytes.
     family: Vec<BlockDevice>,
     files: Vec<(u64, u64)>,
 }
 
-impl<'a> Inspection<'a> {
-    fn new(roots: &'a Roots) -> Self {
+impl<'a> Look<'a> {
+    fn new(roots: &'a Roots, open: &'a OpenFiles) -> Self {
         let (holds, family, files) = (Vec::new(), Vec::new(), Vec::new());
-        Inspection { roots, holds, unchecked: Unchecked::default(), family, files }
+        let (unchecked, tables) = (Unchecked::default(), Unchecked::default());
+        Look { roots, open, descriptor: None, holds, unchecked, tables, family, files }
+    }
+
+    fn target(mut self, path: &Path, closeness: Closeness) -> io::Result<Inspection> {
+        let about = fs::metadata(path)?;
+        let identity = FileIdentity::of(&about);
+        // What a descriptor is open on need not have a name that leads there.
+        let named = fs::canonicalize(path).ok();
+        let named = named.filter(|named| FileIdentity::of_path(named).is_ok_and(|found| found == identity));
+        let path = named.unwrap_or_else(|| path.to_owned());
+        let kind = about.file_type();
+        let mut held = None;
+        if kind.is_block_device() {
+            self.device(DeviceNumber::from_raw(about.rdev()));
+            held = self.exclusive(&path);
+        } else if kind.is_file() {
+            self.file(&path, &about);
+        } else {
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                format!("{} is neither a regular file nor a block device", path.display()),
+            ));
+        }
+        self.open_descriptors();
+        if closeness == Closeness::Whole || kind.is_block_device() {
+            self.content(&path, identity);
+        }
+        let is_device = kind.is_block_device();
+        let decisive = if is_device {
+            self.tables.0.first().or(self.unchecked.0.first())
+        } else {
+            self.tables.0.first()
+        };
+        let unchecked_use = decisive.cloned();
+        Ok(Inspection { uses: self.finish(), identity, claim: held, unchecked_use })
     }
 
     fn finish(mut self) -> DeviceUses {
         self.holds.sort_by_key(|holding| holding.kind);
-        DeviceUses { holds: self.holds, unchecked: self.unchecked.0 }
+        let mut unchecked = self.tables;
+        self.unchecked.0.into_iter().for_each(|unknown| unchecked.add(unknown.what, unknown.why));
+        DeviceUses { holds: self.holds, unchecked: unchecked.0 }
     }
 
     fn hold(&mut self, kind: UseKind, detail: String, hint: &str) {
@@ -230,7 +287,9 @@ impl<'a> Inspection<'a> {
         self.hold(UseKind::Holder, detail, "measure that device or a file on it instead");
     }
 
-    fn loops_on(&self, is_it: impl Fn(&Path) -> bool) -> Vec<BlockDevice> {
+    fn loops_on(&mut self, is_it: impl Fn(&Path) -> bool) -> Vec<BlockDevice> {
+        let table = self.roots.sys.join("block");
+        self.tables.note("which loop devices show it", &table, fs::read_dir(&table));
         let on_it = |device: &BlockDevice| match device.make() {
             Make::Loop { backing, .. } => is_it(&self.roots.seen(&backing)),
             _ => false,
@@ -240,7 +299,7 @@ impl<'a> Inspection<'a> {
 
     fn mounted(&mut self) {
         let file = self.roots.proc.join("self/mountinfo");
-        let Some(mounts) = self.unchecked.note("what is mounted", &file, read_mounts(self.roots)) else {
+        let Some(mounts) = self.tables.note("what is mounted", &file, read_mounts(self.roots)) else {
             return;
         };
         for mount in mounts {
@@ -261,7 +320,15 @@ impl<'a> Inspection<'a> {
 
     fn swap_files(&mut self) -> Vec<PathBuf> {
         let file = self.roots.proc.join("swaps");
-        let text = self.unchecked.note("active swap", &file, read_text(&file)).unwrap_or_default();
+        let text = match read_text(&file) {
+            // A kernel without swap has no table of it.
+            Err(error)
+                if error.kind() == io::ErrorKind::NotFound && self.roots.proc.join("self").exists() =>
+            {
+                String::new()
+            }
+            text => self.tables.note("active swap", &file, text).unwrap_or_default(),
+        };
         let first = |line: &str| {
             line.split_whitespace().next().map(|word| PathBuf::from(crate::mounts::unescape_octal(word)))
         };
@@ -299,20 +366,28 @@ impl<'a> Inspection<'a> {
             let detail = format!("{} is active swap", swap.display());
             self.hold(UseKind::Swap, detail, &format!("swapoff {}", swap.display()));
         }
-        if let Some(database) = path.parent().and_then(database_directory) {
-            self.hold(
-                UseKind::Content,
-                format!("{} is in {database}", path.display()),
-                "choose another directory",
-            );
+        self.database(path);
+    }
+
+    /// Whether a file is a database's, and whether its server runs.
+    fn database(&mut self, path: &Path) {
+        let sqlite = || sqlite_of(path).map(|database| (database, None));
+        let in_directory = path.parent().and_then(|directory| self.open.database_of(self.roots, directory));
+        let found = in_directory.or_else(sqlite);
+        if let Some((database, server)) = found {
+            let (kind, hint) = match server {
+                Some(_) => (UseKind::DatabaseServer, "end the server first, or choose another directory"),
+                None => (UseKind::Database, "choose another directory"),
+            };
+            let server = server.map(|server| format!("; {server}")).unwrap_or_default();
+            self.hold(kind, format!("{} is in {database}{server}", path.display()), hint);
         }
     }
 
     /// The kernel refuses an exclusive opening of what is mounted, swapped on, or held, also through a partition.
-    fn exclusive(&mut self, path: &Path) {
-        let flags = (OFlags::EXCL | OFlags::NONBLOCK).bits() as i32;
-        match OpenOptions::new().read(true).custom_flags(flags).open(path) {
-            Ok(_) => {}
+    fn exclusive(&mut self, path: &Path) -> Option<DeviceClaim> {
+        match claim(path) {
+            Ok(held) => return Some(held),
             Err(error) if error.raw_os_error() == Some(libc::EBUSY) => {
                 let detail = format!("{} is held exclusively by the kernel or a process", path.display());
                 self.hold(UseKind::HeldOpen, detail, "lsblk and fuser tell by whom");
@@ -322,16 +397,19 @@ impl<'a> Inspection<'a> {
                 self.unchecked.add(what, format!("cannot open it: {error}"));
             }
         }
+        None
     }
 
     /// Other processes' open files, where they may be looked at.
-    fn open_descriptors(&mut self, open: &OpenFiles) {
+    fn open_descriptors(&mut self) {
+        let open = self.open;
         let files = self.files.iter().flat_map(|(file_system, inode)| open.of_file(*file_system, *inode));
         let devices = self.family.iter().flat_map(|device| open.of_device(device.number));
         let mut openers: Vec<&Opener> = files.chain(devices).collect();
+        openers.retain(|opener| !self.is_handed_over(opener));
         openers.sort_by(|one, other| one.pid.cmp(&other.pid));
         openers.dedup_by(|one, other| one.pid == other.pid);
-        for Opener { pid, name, file } in openers {
+        for Opener { pid, name, file, .. } in openers {
             let detail = format!("process {pid} ({name}) has {} open", file.display());
             self.hold(UseKind::HeldOpen, detail, &format!("end process {pid} first"));
         }
@@ -341,13 +419,27 @@ impl<'a> Inspection<'a> {
         }
     }
 
+    /// Is it the very opening that this process was handed?
+    fn is_handed_over(&self, opener: &Opener) -> bool {
+        let number = |text: Option<&str>| text?.parse().ok();
+        let theirs = opener.descriptor.as_ref().and_then(|link| number(link.file_name()?.to_str()));
+        let (Some(own), Some(theirs), Some(pid)) = (self.descriptor, theirs, number(Some(&opener.pid)))
+        else {
+            return false;
+        };
+        crate::sys::is_same_opening(own, pid, theirs)
+    }
+
     /// What the bytes say: those of the target, and of a whole disk also those of each partition.
-    fn content(&mut self, path: &Path, device: Option<DeviceNumber>) {
+    fn content(&mut self, path: &Path, identity: FileIdentity) {
         let what = format!("what {} holds", path.display());
-        let Some(bytes) = self.unchecked.note(&what, path, Bytes::open(path)) else { return };
+        let Some(bytes) = self.unchecked.note(&what, path, Content::open(path, identity)) else { return };
         let hint = "consent to its loss with --write-consent, or choose another target";
         let mut ranges = vec![(path.display().to_string(), 0, bytes.size_bytes)];
-        let device = device.and_then(|number| BlockDevice::by_number(self.roots, number).ok());
+        let device = match identity {
+            FileIdentity::Device(raw) => BlockDevice::by_number(self.roots, DeviceNumber::from_raw(raw)).ok(),
+            FileIdentity::File(..) => None,
+        };
         for part in device.iter().flat_map(BlockDevice::partitions) {
             let (start, end) = part.bytes_on_disk();
             ranges.push((part.name, start, end.min(bytes.size_bytes).saturating_sub(start)));
@@ -379,88 +471,6 @@ fn is_same_file(path: &Path, about: &fs::Metadata) -> bool {
     fs::metadata(path).is_ok_and(|other| {
         !other.file_type().is_block_device() && other.dev() == about.dev() && other.ino() == about.ino()
     })
-}
-
-/// A target's bytes, read past the page cache where that is possible: a cluster's other node may have written since.
-struct Bytes {
-    plain: File,
-    direct: Option<File>,
-    size_bytes: u64,
-}
-
-impl Bytes {
-    fn open(path: &Path) -> io::Result<Self> {
-        let plain = File::open(path)?;
-        let about = plain.metadata()?;
-        let size_bytes = match about.file_type().is_block_device() {
-            true => crate::sys::block_device_size_bytes(std::os::fd::AsFd::as_fd(&plain))?,
-            false => about.len(),
-        };
-        let direct = OpenOptions::new().read(true).custom_flags(OFlags::DIRECT.bits() as i32).open(path).ok();
-        Ok(Bytes { plain, direct, size_bytes })
-    }
-
-    fn read(&self, offset: u64, length: usize) -> io::Result<Vec<u8>> {
-        if let Some(bytes) = self.direct.as_ref().and_then(|file| read_direct(file, offset, length)) {
-            return Ok(bytes);
-        }
-        let mut bytes = vec![0u8; length];
-        self.plain.read_exact_at(&mut bytes, offset)?;
-        Ok(bytes)
-    }
-}
-
-const ALIGNMENT: usize = 4096;
-
-/// A direct read of any range: widened to whole blocks, into an aligned part of a larger buffer.
-fn read_direct(file: &File, offset: u64, length: usize) -> Option<Vec<u8>> {
-    let start = offset / ALIGNMENT as u64 * ALIGNMENT as u64;
-    let skip = (offset - start) as usize;
-    let wanted = (skip + length).next_multiple_of(ALIGNMENT);
-    let mut buffer = vec![0u8; wanted + ALIGNMENT];
-    let shift = buffer.as_ptr().align_offset(ALIGNMENT);
-    let aligned = buffer.get_mut(shift..shift + wanted)?;
-    let mut got = 0;
-    while got < skip + length {
-        match file.read_at(&mut aligned[got..], start + got as u64) {
-            Ok(0) | Err(_) => return None,
-            Ok(count) => got += count,
-        }
-    }
-    Some(aligned[skip..skip + length].to_vec())
-}
-
-/// libblkid knows more marks than our table; asked by its program where there is one.
-fn ask_blkid(path: &Path) -> Vec<(UseKind, String)> {
-    let programs = ["/usr/sbin/blkid", "/sbin/blkid", "blkid"];
-    let ask = |program: &&str| Command::new(program).args(["-p", "-o", "export"]).arg(path).output().ok();
-    let Some(answer) = programs.iter().find_map(ask) else { return Vec::new() };
-    if answer.status.code() == Some(8) {
-        return vec![(UseKind::Content, "several signatures".into())];
-    }
-    parse_blkid(&String::from_utf8_lossy(&answer.stdout))
-}
-
-/// `TYPE=ext4`, `USAGE=filesystem`, `PTTYPE=gpt`
-fn parse_blkid(text: &str) -> Vec<(UseKind, String)> {
-    let value = |name: &str| text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix('='));
-    let mut found = Vec::new();
-    if let Some(table) = value("PTTYPE") {
-        found.push((UseKind::PartitionTable, format!("partition table {table}")));
-    }
-    if let Some(kind) = value("TYPE") {
-        let holding = match (kind, value("USAGE").unwrap_or("")) {
-            ("LVM2_member" | "LVM1_member", _) => UseKind::LvmPhysicalVolume,
-            ("oracleasm", _) => UseKind::OracleAsm,
-            ("mpath_member", _) => UseKind::MultipathMember,
-            ("drbd" | "bcache" | "ceph_bluestore" | "zfs_member" | "stratis", _) => UseKind::Content,
-            (_, "raid") => UseKind::MdMember,
-            (_, "filesystem") => UseKind::FileSystem,
-            _ => UseKind::Content,
-        };
-        found.push((holding, kind.to_string()));
-    }
-    found
 }
 
 #[cfg(test)]

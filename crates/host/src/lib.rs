@@ -9,21 +9,27 @@
 //! | `users` | users and groups by name |
 //! | `process_time` | processor time of other processes |
 //! | `counters` | disks, processors, pressure, other processes' I/O, as raw samples and their differences |
-//! | `device_users`, `use_kind`, `open_files`, `signature`, `database_directory` | what a target holds and who holds it: the guard's facts |
+//! | `device_users`, `use_kind`, `open_files`, `content`, `signature`, `database_directory`, `database_server` | what a target holds and who holds it: the guard's facts |
+//! | `file_identity`, `device_claim` | which file was looked at, and a device held for this process alone |
+//! | `output_file` | the one door for files that are written beside the loads |
 //! | `lock` | one calibration at a time on a disk |
 //! | `scratch` | scratch files that say whose they are |
 //!
-//! It judges nothing, measures no time, writes to no target, and reads no environment variable. A fact that could not be read
+//! It judges nothing, measures no time, writes to no target of a load, and reads no environment variable. A fact that could not be read
 //! is an `Unknown` in a list `unchecked`.
 
 pub mod block;
+pub mod content;
 pub mod counters;
 pub mod database_directory;
+mod database_server;
+pub mod device_claim;
 pub mod device_users;
 pub mod disk;
 pub mod extents;
 #[cfg(test)]
 mod fabricate;
+pub mod file_identity;
 pub mod file_system;
 
 pub mod limits;
@@ -33,6 +39,7 @@ pub mod machine;
 pub mod mounts;
 pub mod nodes;
 pub mod open_files;
+pub mod output_file;
 pub mod page_cache;
 pub mod process_time;
 pub mod roots;
@@ -44,9 +51,15 @@ pub mod transport;
 pub mod use_kind;
 pub mod users;
 
-pub use device_users::{Closeness, DeviceUse, DeviceUses, inspect, inspect_among};
+pub use content::{ZeroSearch, first_nonzero};
+pub use device_claim::DeviceClaim;
+pub use device_users::{
+    Closeness, DeviceUse, DeviceUses, Inspection, inspect, inspect_among, inspect_descriptor,
+};
+pub use file_identity::FileIdentity;
 pub use machine::{Machine, read_machine};
 pub use open_files::{OpenFiles, Opener};
+pub use output_file::{OutputFile, OutputFileError};
 pub use roots::{DeviceNumber, Roots, Unknown};
 pub use scratch::Scratch;
 pub use storage::{Storage, TargetKind, directory_of, resolve};

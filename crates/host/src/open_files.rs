@@ -1,7 +1,8 @@
-//! What other processes have open, looked at once for any number of targets.
+//! What other processes have open and where they work, looked at once for any number of targets.
 
+use crate::database_directory::DatabaseDirectories;
 use crate::{DeviceNumber, Roots};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -14,16 +15,24 @@ pub struct Opener {
     pub name: String,
     /// The file's name as the process opened it.
     pub file: PathBuf,
+    /// Its descriptor, as a link of /proc; `None` for a working directory.
+    pub descriptor: Option<PathBuf>,
+    /// Was it opened to be written?
+    pub writes: bool,
 }
 
-/// Other processes' open files and block devices.
+/// Other processes' open files, block devices and working directories.
 #[derive(Clone, Debug, Default)]
 pub struct OpenFiles {
     /// By file system and inode.
     files: HashMap<(u64, u64), Vec<Opener>>,
     devices: HashMap<DeviceNumber, Vec<Opener>>,
+    /// By file system and inode.
+    working_directories: HashMap<(u64, u64), Vec<Opener>>,
     /// Processes that may not be looked at.
     pub hidden: u32,
+    /// Which directories are databases' was found out before.
+    pub(crate) databases: DatabaseDirectories,
 }
 
 impl OpenFiles {
@@ -31,6 +40,7 @@ impl OpenFiles {
     pub fn read(roots: &Roots) -> Self {
         let mut open = OpenFiles::default();
         let own = std::process::id().to_string();
+        let ancestors = ancestors(roots);
         let entries = fs::read_dir(&roots.proc).into_iter().flatten().flatten();
         let mut pids: Vec<String> =
             entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
@@ -45,6 +55,10 @@ impl OpenFiles {
                 }
                 Err(error) if error.kind() == io::ErrorKind::PermissionDenied => open.hidden += 1,
                 Err(_) => {}
+            }
+            // The shell that started us stands where the user stands.
+            if !ancestors.contains(&pid) {
+                open.working_directory(&pid, &process);
             }
         }
         open
@@ -62,14 +76,23 @@ impl OpenFiles {
                 true => self.devices.entry(DeviceNumber::from_raw(about.rdev())).or_default(),
                 false => self.files.entry((about.dev(), about.ino())).or_default(),
             };
-            if openers.last().is_some_and(|opener| opener.pid == pid) {
+            // The mode of the link says how it was opened.
+            let writes = fs::symlink_metadata(&descriptor).is_ok_and(|link| link.mode() & 0o200 != 0);
+            if openers.last().is_some_and(|opener| opener.pid == pid && (opener.writes || !writes)) {
                 continue;
             }
-            let name: &String = name.get_or_insert_with(|| {
-                fs::read_to_string(process.join("comm")).unwrap_or_default().trim_end().to_owned()
-            });
-            openers.push(Opener { pid: pid.to_owned(), name: name.clone(), file });
+            let name: &String = name.get_or_insert_with(|| process_name(process));
+            let (pid, name) = (pid.to_owned(), name.clone());
+            openers.push(Opener { pid, name, file, descriptor: Some(descriptor), writes });
         }
+    }
+
+    fn working_directory(&mut self, pid: &str, process: &Path) {
+        let link = process.join("cwd");
+        let (Ok(file), Ok(about)) = (fs::read_link(&link), fs::metadata(&link)) else { return };
+        let (pid, name) = (pid.to_owned(), process_name(process));
+        let opener = Opener { pid, name, file, descriptor: None, writes: false };
+        self.working_directories.entry((about.dev(), about.ino())).or_default().push(opener);
     }
 
     /// Who has a file open.
@@ -81,4 +104,46 @@ impl OpenFiles {
     pub fn of_device(&self, number: DeviceNumber) -> &[Opener] {
         self.devices.get(&number).map_or(&[], Vec::as_slice)
     }
+
+    /// Somebody who works in a directory or has a file in it open: by the names that he uses, and, for whoever sees the
+    /// directory under another name (a container), by what stands in it.
+    pub fn below(&self, directory: &Path) -> Option<&Opener> {
+        let working = self.working_directories.values().flatten();
+        let named = working.chain(self.files.values().flatten()).find(|one| one.file.starts_with(directory));
+        named.or_else(|| {
+            let about = fs::metadata(directory).ok()?;
+            if let Some(one) =
+                self.working_directories.get(&(about.dev(), about.ino())).and_then(|all| all.first())
+            {
+                return Some(one);
+            }
+            let entries = fs::read_dir(directory).ok()?.flatten();
+            let numbers =
+                entries.filter_map(|entry| entry.metadata().ok()).map(|about| (about.dev(), about.ino()));
+            let mut openers = numbers.filter_map(|number| {
+                self.files.get(&number).or_else(|| self.working_directories.get(&number))?.first()
+            });
+            openers.next()
+        })
+    }
+}
+
+fn process_name(process: &Path) -> String {
+    fs::read_to_string(process.join("comm")).unwrap_or_default().trim_end().to_owned()
+}
+
+/// The processes from which this one descends.
+fn ancestors(roots: &Roots) -> HashSet<String> {
+    let parent = |pid: &str| {
+        let text = fs::read_to_string(roots.proc.join(pid).join("stat")).ok()?;
+        // The name in brackets may hold blanks and brackets.
+        text.rsplit_once(')')?.1.split_whitespace().nth(1).map(str::to_owned)
+    };
+    let mut found = HashSet::new();
+    let mut next = parent(&std::process::id().to_string());
+    while let Some(pid) = next.filter(|pid| pid != "0" && !found.contains(pid)) {
+        next = parent(&pid);
+        found.insert(pid);
+    }
+    found
 }

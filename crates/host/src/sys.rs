@@ -1,4 +1,4 @@
-//! The kernel calls that no safe wrapper offers: FIEMAP, BLKGETSIZE64, getrusage and mincore. The only `unsafe` of this crate.
+//! The kernel calls that no safe wrapper offers: FIEMAP, BLKGETSIZE64, getrusage, mincore, kcmp and leases. The only `unsafe` of this crate.
 
 use std::io;
 use std::mem::{MaybeUninit, size_of};
@@ -106,4 +106,46 @@ pub(crate) fn page_in_memory(file: BorrowedFd<'_>, offset: u64, page: usize) -> 
         result
     };
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(held[0] & 1 == 1) }
+}
+
+/// `KCMP_FILE` of `linux/kcmp.h`
+const KCMP_FILE: libc::c_long = 0;
+
+/// Is a descriptor of another process the same opening as one of ours: inherited, or handed over? Where the kernel does not
+/// tell, it is not.
+pub(crate) fn is_same_opening(own: BorrowedFd<'_>, pid: u32, theirs: u32) -> bool {
+    let of = |number: u32| libc::c_long::from(number);
+    // SAFETY: kcmp takes five numbers and writes nothing.
+    let answer = unsafe {
+        libc::syscall(
+            libc::SYS_kcmp,
+            of(std::process::id()),
+            of(pid),
+            KCMP_FILE,
+            libc::c_long::from(own.as_raw_fd()),
+            of(theirs),
+        )
+    };
+    answer == 0
+}
+
+/// `F_SETSIG` of `asm-generic/fcntl.h`
+const F_SETSIG: libc::c_int = 10;
+
+/// Has anybody a file open for writing? `None` where the kernel does not tell: on some file systems, or of another user's
+/// file. `file` is open for reading alone.
+pub(crate) fn has_writers(file: BorrowedFd<'_>) -> Option<bool> {
+    let of = file.as_raw_fd();
+    // SAFETY: these commands take a descriptor and a number. A lease that another's opening breaks in between sends a signal
+    // that is ignored where nobody handles it.
+    let taken = unsafe {
+        libc::fcntl(of, F_SETSIG, libc::SIGURG) == 0 && libc::fcntl(of, libc::F_SETLEASE, libc::F_RDLCK) == 0
+    };
+    if !taken {
+        let busy = io::Error::last_os_error().raw_os_error() == Some(libc::EAGAIN);
+        return busy.then_some(true);
+    }
+    // SAFETY: as above.
+    unsafe { libc::fcntl(of, libc::F_SETLEASE, libc::F_UNLCK) };
+    Some(false)
 }

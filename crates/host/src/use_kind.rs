@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The twelve kinds of use, and bytes that no known mark explains.
+/// The kinds of use, and bytes that no known mark explains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum UseKind {
@@ -14,10 +14,14 @@ pub enum UseKind {
     PartitionTable,
     /// Another process or the kernel has it open
     HeldOpen,
+    /// It is a running database's
+    DatabaseServer,
     /// A loop device shows it
     LoopBacked,
     /// md, device mapper, bcache or drbd stand on it
     Holder,
+    /// A database's own file, or a new one among its files; its server does not run
+    Database,
     /// The signature of a file system
     FileSystem,
     LvmPhysicalVolume,
@@ -27,8 +31,31 @@ pub enum UseKind {
     OracleAsm,
     /// One of several paths to a LUN
     MultipathMember,
-    /// A database's or an encryption's content
+    /// An encryption's content, or a file system's without a name of its own here
     Content,
     /// A byte that is not zero
     NonZero,
+}
+
+impl UseKind {
+    /// Is somebody at work there? No consent excuses writing then.
+    pub fn is_in_use(self) -> bool {
+        match self {
+            UseKind::Mounted
+            | UseKind::Swap
+            | UseKind::HeldOpen
+            | UseKind::DatabaseServer
+            | UseKind::LoopBacked
+            | UseKind::Holder
+            | UseKind::MultipathMember => true,
+            UseKind::PartitionTable
+            | UseKind::Database
+            | UseKind::FileSystem
+            | UseKind::LvmPhysicalVolume
+            | UseKind::MdMember
+            | UseKind::OracleAsm
+            | UseKind::Content
+            | UseKind::NonZero => false,
+        }
+    }
 }

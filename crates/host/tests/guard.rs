@@ -18,8 +18,10 @@ const KINDS: &[UseKind] = &[
     Swap,
     PartitionTable,
     HeldOpen,
+    DatabaseServer,
     LoopBacked,
     Holder,
+    Database,
     FileSystem,
     LvmPhysicalVolume,
     MdMember,
@@ -92,8 +94,15 @@ fn rows(kind: UseKind) -> Vec<Row> {
             Written("an Oracle data file", &[(28, b"\x7d\x7c\x7b\x7a")]),
             Written("SQLite", &[(0, b"SQLite format 3\0")]),
             Written("ZFS", &[(128 * 1024, b"\x0c\xb1\xba\x00\x00\x00\x00\x00")]),
+        ],
+        Database => vec![
             Files("a file of PostgreSQL's", file_of_a_database),
+            Files("a file of SQLite's with its log", file_with_a_log),
             Devices("a loop device on a file of PostgreSQL's", disk_of_a_database),
+        ],
+        DatabaseServer => vec![
+            Files("a file of PostgreSQL's, whose lock file names a process", file_of_a_server),
+            Devices("a loop device on a file of such a server", disk_of_a_server),
         ],
         NonZero => vec![
             Written("its first byte", &[(0, b"x")]),
@@ -312,6 +321,27 @@ fn held_file(scene: &mut Scene) -> Ways {
     let file = scene.file("held", MEBIBYTE, &[]);
     scene.held_by_another(open(&file, OFlags::empty()));
     vec![("the file", file.clone()), ("a hard link", scene.hard_link(&file)), ("a link", scene.link(&file))]
+}
+
+fn file_with_a_log(scene: &mut Scene) -> Ways {
+    let file = scene.file("app.db", MEBIBYTE, &[]);
+    vec![
+        ("the log", scene.file("app.db-wal", MEBIBYTE, &[])),
+        ("a link", scene.link(&file)),
+        ("the file", file),
+    ]
+}
+
+fn file_of_a_server(scene: &mut Scene) -> Ways {
+    let ways = file_of_a_database(scene);
+    fs::write(scene.path("data/postmaster.pid"), "1\n").expect("write a lock file");
+    ways
+}
+
+fn disk_of_a_server(scene: &mut Scene) -> Ways {
+    let ways = disk_of_a_database(scene);
+    fs::write(scene.path("data/postmaster.pid"), "1\n").expect("write a lock file");
+    ways
 }
 
 fn file_of_a_database(scene: &mut Scene) -> Ways {

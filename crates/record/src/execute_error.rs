@@ -57,6 +57,18 @@ pub enum ExecuteError {
         /// What it holds, if that is why consent is needed.
         holds: Option<String>,
     },
+    /// The target is a database's, or would be a new file among them, and nobody consented to that.
+    InDatabase {
+        /// Its path.
+        target: String,
+        /// Whose it is, and by which sign.
+        what: String,
+    },
+    /// When it was opened the target was another file than the one that was looked at.
+    Replaced {
+        /// Its path.
+        target: String,
+    },
     /// A target could not be opened.
     NotOpened {
         /// Its path.
@@ -164,6 +176,10 @@ impl ExecuteError {
             ExecuteError::NotConsented { target, holds: None } => {
                 format!("will not write to {target}: nobody consented to that")
             }
+            ExecuteError::InDatabase { target, what } => format!("will not write to {target}: {what}"),
+            ExecuteError::Replaced { target } => {
+                format!("cannot write to {target}: another file takes its name again and again")
+            }
             ExecuteError::NotOpened { target, errno, .. } => {
                 format!("cannot open {target}: {}", system(*errno))
             }
@@ -204,6 +220,12 @@ impl ExecuteError {
             ),
             ExecuteError::NotConsented { target, .. } => {
                 format!("what is written destroys what is there; if you want that, {}{target}", words.consent)
+            }
+            ExecuteError::InDatabase { target, .. } => {
+                format!("choose another directory; if a database may lose it, {}{target}", words.consent)
+            }
+            ExecuteError::Replaced { .. } => {
+                "choose a directory in which nobody else changes names".to_owned()
             }
             ExecuteError::NotOpened { target, errno, direct } => not_opened(target, *errno, *direct, words),
             ExecuteError::NotExtended { .. } => {

@@ -9,9 +9,9 @@ use fathom_calibrate::load_figures::load_figures;
 use fathom_calibrate::precision::Precision;
 use fathom_calibrate::verdict::Evidence;
 use fathom_drive::Clock;
-use fathom_host::{Roots, directory_of, resolve};
+use fathom_host::{DeviceClaim, Roots, device_claim, directory_of, resolve};
 use fathom_record::*;
-use fathom_spec::{Pattern, Permits, Plan, Stream, Target, TargetId, Work};
+use fathom_spec::{Access, Pattern, Permits, Plan, Stream, Target, TargetId, Work};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -61,6 +61,8 @@ pub struct Measurement<'a> {
     disks: Vec<Disk>,
     writer: RecordWriter,
     clock: Clock,
+    /// Devices that are written to: between two runs nobody else takes them either.
+    claims: Vec<DeviceClaim>,
 }
 
 /// The figures of a tool.
@@ -165,6 +167,7 @@ impl Session<'_> {
             execute: &mut *self.execute,
             writer,
             clock: Clock::start(),
+            claims: Vec::new(),
         }
     }
 }
@@ -182,8 +185,21 @@ impl Measurement<'_> {
         attachments: Attachments,
         control: &mut dyn Control,
     ) -> Result<Outcome, ExecuteError> {
+        self.claim(plan);
         let Measurement { permits, disks, clock, .. } = self;
         execute(self.execute, Request { plan, permits, disks, attachments }, *clock, control)
+    }
+
+    /// Holds the devices that a plan writes to until the measurement ends. One that cannot be held is refused by the guard.
+    fn claim(&mut self, plan: &Plan) {
+        if !self.claims.is_empty() {
+            return;
+        }
+        let written = plan.targets.iter().filter_map(|target| match target {
+            Target::Path(path) if path.access == Access::Write => Some(Path::new(&path.path)),
+            _ => None,
+        });
+        self.claims = written.filter_map(|path| device_claim::claim(path).ok()).collect();
     }
 
     /// What a thread of its own runs plans of this measurement with.

@@ -1,7 +1,7 @@
 //! Keeps a result in the store, if there is one: an unwritable store is a warning and never loses a measurement.
 
 use crate::{Console, Environment};
-use fathom_host::{Roots, scratch};
+use fathom_host::{Roots, output_file, scratch};
 use fathom_record::{Ending, Note, ResultRecord, SCHEMA, Verdict, VerdictState};
 use fathom_store::{Owner, Store};
 use std::path::{Path, PathBuf};
@@ -143,7 +143,8 @@ pub fn empty_record(
 pub fn write_page(path: &Path, make: impl FnOnce(&mut Vec<u8>) -> std::io::Result<()>) -> anyhow::Result<()> {
     let mut page = Vec::new();
     make(&mut page)?;
-    std::fs::write(path, page).map_err(|error| {
-        anyhow::anyhow!("cannot write {}: {error}\nhint: the run itself is kept; make the page again with fathom show --html FILE", path.display())
+    output_file::write(&Roots::default(), path, page).map_err(|error| {
+        let hint = "the run itself is kept; make the page again with fathom show --html FILE";
+        anyhow::anyhow!(error.with_hint(hint))
     })
 }

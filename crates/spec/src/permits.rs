@@ -22,6 +22,9 @@ pub struct Permits {
     pub scratch: Vec<PathBuf>,
     /// Targets to which the user consented, by the names that were typed.
     pub consents: Vec<String>,
+    /// Regular files that a job in a peer's language names as the place to write to: what stands in them goes without a
+    /// further word, unless it is a database's.
+    pub named: Vec<String>,
     /// When consent is needed.
     pub policy: Policy,
 }
@@ -29,7 +32,7 @@ pub struct Permits {
 impl Permits {
     /// Nothing but what is added.
     pub const fn new(policy: Policy) -> Self {
-        Permits { scratch: Vec::new(), consents: Vec::new(), policy }
+        Permits { scratch: Vec::new(), consents: Vec::new(), named: Vec::new(), policy }
     }
 
     /// A scratch file of this process.
@@ -40,5 +43,10 @@ impl Permits {
     /// The user's word for one target, by the name under which it was given.
     pub fn add_consent(&mut self, name: impl Into<String>) {
         self.consents.push(name.into());
+    }
+
+    /// A regular file that a job names.
+    pub fn add_named(&mut self, name: impl Into<String>) {
+        self.named.push(name.into());
     }
 }

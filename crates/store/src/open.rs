@@ -2,9 +2,10 @@
 
 use crate::{StoreError, compression};
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
+use std::fs::File;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::fs::{DirBuilderExt, FileExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -33,6 +34,7 @@ impl Store {
     pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
         let path = path.as_ref();
         make_directory(path)?;
+        check_file(path)?;
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
             | OpenFlags::SQLITE_OPEN_CREATE
             | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -64,7 +66,10 @@ impl Store {
             Err(error) => {
                 return Err(StoreError::Unreadable { path: path.to_path_buf(), why: error.to_string() });
             }
-            Ok(_) => {}
+            Ok(_) => check_file(path).map_err(|error| match error {
+                StoreError::Unwritable { path, why } => StoreError::Unreadable { path, why },
+                other => other,
+            })?,
         }
         let store = Self::connect_read_only(path)?;
         let found = store.layout()?;
@@ -226,11 +231,39 @@ fn make_directory(path: &Path) -> Result<(), StoreError> {
     })
 }
 
+/// The first bytes of every SQLite file.
+const MAGIC: &[u8; 16] = b"SQLite format 3\0";
+
+/// Only a regular file that is empty or SQLite's is opened. SQLite itself takes a kibibyte of zeros, with which a disk with
+/// ext4 begins, for an empty database of its own. Whether the database is fathom's is seen before a byte of it is written.
+fn check_file(path: &Path) -> Result<(), StoreError> {
+    let unwritable = |why: String| StoreError::Unwritable { path: path.to_path_buf(), why };
+    let about = match std::fs::metadata(path) {
+        // What is not there is made; of the rest SQLite says it in its way.
+        Err(_) => return Ok(()),
+        Ok(about) => about,
+    };
+    if about.is_dir() {
+        return Err(unwritable("it is a directory".into()));
+    }
+    if !about.is_file() {
+        return Err(unwritable("it is no regular file".into()));
+    }
+    let mut head = [0; 16];
+    let read = File::open(path).and_then(|file| file.read_at(&mut head, 0));
+    match read {
+        Ok(length) if length > 0 && head != *MAGIC => {
+            let why = "it does not begin as SQLite's files do".into();
+            Err(StoreError::Corrupt { path: path.to_path_buf(), why })
+        }
+        _ => Ok(()),
+    }
+}
+
 /// SQLite only says "unable to open"; the system can tell why.
 fn unopened(path: &Path, error: rusqlite::Error) -> StoreError {
     let why = match std::fs::OpenOptions::new().append(true).open(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => error.to_string(),
-        _ if path.is_dir() => "it is a directory".into(),
         _ => error.to_string(),
     };
     StoreError::Unwritable { path: path.to_path_buf(), why }
@@ -256,6 +289,25 @@ mod tests {
         let error =
             store.connection.execute_batch("CREATE TABLE t AS SELECT randomblob(1000000)").unwrap_err();
         assert!(matches!(store.error(error), StoreError::Full { .. }));
+    }
+
+    /// SQLite took the zeros with which a disk image begins for an empty database, and wrote over it.
+    #[test]
+    fn what_is_no_database_is_not_made_one() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("disk.img");
+        let image = [vec![0; 1024], b"the superblock".to_vec(), vec![0; 8192]].concat();
+        std::fs::write(&path, &image).unwrap();
+        for error in [Store::open(&path).unwrap_err(), Store::open_read_only(&path).unwrap_err()] {
+            assert!(matches!(error, StoreError::Corrupt { .. }), "{error}");
+        }
+        assert_eq!(std::fs::read(&path).unwrap(), image);
+        for path in [directory.path(), Path::new("/dev/null")] {
+            let error = Store::open(path).unwrap_err();
+            assert!(matches!(error, StoreError::Unwritable { .. }), "{error}");
+        }
+        std::fs::write(directory.path().join("empty"), "").unwrap();
+        Store::open(directory.path().join("empty")).unwrap();
     }
 
     #[test]

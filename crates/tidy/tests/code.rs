@@ -40,6 +40,49 @@ const PLACES: &[(&[&str], &[&str], &str)] = &[
     ),
 ];
 
+/// Ways to open for writing, to rename and to remove.
+const WRITES: &[&str] = &[
+    "File::create",
+    "File::create_new",
+    "File::options",
+    "OpenOptions",
+    "fs::write",
+    "fs::rename",
+    "fs::copy",
+    "fs::remove_file",
+    "fs::remove_dir",
+    "fs::remove_dir_all",
+    "unlinkat",
+    "OFlags::WRONLY",
+    "OFlags::RDWR",
+    "OFlags::CREATE",
+    "OFlags::TRUNC",
+    "OFlags::APPEND",
+    "Connection::open_with_flags",
+];
+
+/// Where they may stand, each with its reason: everybody else goes through `host::output_file` or `engine::guard`.
+const WRITERS: &[(&str, &str)] = &[
+    ("crates/host/src/output_file.rs", "the door itself"),
+    ("crates/host/src/scratch.rs", "new files with this process's mark in their names"),
+    ("crates/host/src/lock.rs", "locks in their own directory"),
+    ("crates/host/src/device_claim.rs", "reads only"),
+    ("crates/host/src/content.rs", "reads only"),
+    ("crates/host/src/fabricate.rs", "trees of tests"),
+    ("crates/engine/src/guard.rs", "the loads' own door"),
+    ("crates/engine/src/open.rs", "a load's targets, each allowed by the guard"),
+    ("crates/engine/src/tasks/files.rs", "files that are the load, in a directory that the guard allowed"),
+    ("crates/tools/dd/src/session/open.rs", "dd's flags, through the guard"),
+    ("crates/tools/bonnie/src/session/test_files.rs", "a directory that this run made"),
+    ("crates/store/src/open.rs", "SQLite, after the file was looked at"),
+    ("crates/database/src/backend/sqlite.rs", "SQLite, after the file was looked at"),
+    ("crates/database/src/server/", "the directory of a server of our own, and its control group"),
+    ("crates/engine/src/thread_attributes.rs", "settings of the kernel: control groups"),
+    ("crates/tools/bonnie/src/session/cache.rs", "settings of the kernel: control groups"),
+    ("crates/tools/fio/src/session/cgroups.rs", "settings of the kernel: control groups"),
+    ("crates/tools/fio/src/session/scheduler.rs", "settings of the kernel: I/O schedulers"),
+];
+
 /// Where `unsafe` may stand, each with a SAFETY sentence.
 const UNSAFE: &[&str] = &[
     "crates/engine/src/sys",
@@ -77,6 +120,30 @@ fn words_of_code_stand_only_where_they_may() {
             }
         }
     }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+/// What is in use was overwritten by everything that is not a load: reports, logs, stores.
+#[test]
+fn files_are_written_through_one_door() {
+    let mut wrong = Vec::new();
+    let mut used = std::collections::BTreeSet::new();
+    for (file, code) in production() {
+        let place = WRITERS.iter().find(|(place, _)| file.path.starts_with(place));
+        for word in WRITES {
+            for line in lines_with(&code, word) {
+                match place {
+                    Some((place, _)) => drop(used.insert(*place)),
+                    None => wrong.push(format!(
+                        "{}:{line}: {word} (write through host::output_file, or let engine::guard allow it)",
+                        file.path
+                    )),
+                }
+            }
+        }
+    }
+    let idle = WRITERS.iter().filter(|(place, _)| !used.contains(place));
+    wrong.extend(idle.map(|(place, _)| format!("{place} writes nothing: take it off the list")));
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 

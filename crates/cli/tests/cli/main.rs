@@ -21,6 +21,7 @@ mod fio_replay;
 mod fio_report;
 mod fio_terms;
 mod guard;
+mod guard_matrix;
 mod input;
 mod iozone;
 mod orion;

@@ -12,6 +12,8 @@ use fathom_spec::Redo;
 use rand_xoshiro::Xoshiro256Plus;
 use rand_xoshiro::rand_core::SeedableRng;
 use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, params};
+use std::fs::File;
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -78,9 +80,28 @@ impl SqliteAdmin {
         let file = url.file().unwrap_or(Path::new("")).to_path_buf();
         let mut admin = SqliteAdmin { file, connection: None };
         if admin.file.exists() {
+            admin.check_file()?;
             admin.connect(OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         }
         Ok(admin)
+    }
+
+    /// Only a regular file that is empty or SQLite's is opened: SQLite takes a kibibyte of zeros, with which a disk with ext4
+    /// begins, for an empty database of its own.
+    fn check_file(&self) -> Result<()> {
+        let refuse = |why: &str| {
+            let what = format!("sqlite:{}: {why}", self.file.display());
+            Err(DatabaseError::new(Trouble::Foreign, what, "name a file that does not exist yet"))
+        };
+        if !self.file.metadata().is_ok_and(|about| about.is_file()) {
+            return refuse("it is no regular file");
+        }
+        let mut head = [0; 16];
+        // What cannot be read SQLite says in its way.
+        match File::open(&self.file).and_then(|file| file.read_at(&mut head, 0)) {
+            Ok(length) if length > 0 && head != *b"SQLite format 3\0" => refuse("file is not a database"),
+            _ => Ok(()),
+        }
     }
 
     fn connect(&mut self, flags: OpenFlags) -> Result<()> {

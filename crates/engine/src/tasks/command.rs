@@ -1,10 +1,11 @@
 //! A command: started when its stream begins, waited for, and ended with its stream.
 
 use fathom_drive::{Act, Serial, Trouble};
+use fathom_host::{Roots, output_file};
 use fathom_record::EventKind;
 use fathom_spec::{Bytes, Command, StreamId, Verb};
 use rustix::process::{Pid, Signal, kill_process};
-use std::fs::File;
+use std::path::Path;
 use std::process::{Child, Stdio};
 use std::time::Duration;
 
@@ -15,22 +16,24 @@ const LOOK: Duration = Duration::from_millis(5);
 pub(crate) struct Running {
     command: Command,
     stream: StreamId,
+    roots: Roots,
     child: Option<Child>,
     ended: bool,
 }
 
 impl Running {
     /// A command that has not begun.
-    pub(crate) fn new(command: Command, stream: StreamId) -> Self {
-        Running { command, stream, child: None, ended: false }
+    pub(crate) fn new(command: Command, stream: StreamId, roots: &Roots) -> Self {
+        Running { command, stream, roots: roots.clone(), child: None, ended: false }
     }
 
     fn begin(&self) -> std::io::Result<Child> {
         let mut command = std::process::Command::new(&self.command.program);
         command.args(&self.command.arguments).stdin(Stdio::null());
         if let Some((out, err)) = &self.command.output {
-            let file = File::create(out)?;
-            let errors = if err == out { file.try_clone()? } else { File::create(err)? };
+            let create = |name: &String| output_file::grow(&self.roots, Path::new(name));
+            let file = create(out)?;
+            let errors = if err == out { file.try_clone()? } else { create(err)? };
             command.stdout(file).stderr(errors);
         }
         command.spawn()

@@ -99,6 +99,9 @@ impl Filing {
             ));
         }
         let root = open_root(&plan.under)?;
+        if plan.verbs.contains(&Verb::Create) {
+            guard::allow_directory(roots, plan.under.as_ref(), permits)?;
+        }
         let own = plan.verbs.contains(&Verb::Create);
         let moves = own || plan.verbs.contains(&Verb::Read);
         let most = if plan.piece.0 > 0 { plan.piece.0 } else { PIECE.min(plan.size.0) };

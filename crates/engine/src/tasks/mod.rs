@@ -47,7 +47,7 @@ pub(crate) fn job<'a>(
             (vec![Verb::Compute], Box::new(prepare))
         }
         Work::Command(wanted) => {
-            let work = command::Running::new(wanted.as_ref().clone(), id);
+            let work = command::Running::new(wanted.as_ref().clone(), id, roots);
             (vec![Verb::Compute], Box::new(move |seat| task.with(work, seat)))
         }
         _ => return Ok(None),

@@ -131,7 +131,7 @@ fn measure(options: &Options, load: BulkLoad, barrier: &Barrier, session: &mut S
     let (console, interrupt) = (session.console.clone(), session.environment.interrupt());
     let mut permits = Permits::new(Policy::WhenHolding);
     permits.consents = session.environment.write_consents();
-    permits.consents.extend(TestFiles::of(options).names());
+    permits.named = test_files::names(options);
     let measurement = session.begin(Setup {
         tool: "bonnie++",
         label: None,

@@ -16,7 +16,7 @@ use crate::report::{Extras, Moment, Report, ReportJob, SoFar, disks, log_name, l
 use crate::{self as fio, Job, Planned, Trouble};
 use anyhow::{Error, Result, bail};
 use args::Invocation;
-use fathom_host::Roots;
+use fathom_host::{Roots, output_file};
 use fathom_record::*;
 use fathom_session::measurement::{LOOKED_AT_MOST, existing, load_of};
 use fathom_session::tool::Tool;
@@ -24,7 +24,6 @@ use fathom_session::watch::{Progress as ProgressBar, Watch};
 use fathom_session::{Console, End, Environment, Interrupt, Measurement, Session, Setup, Signalled};
 use fathom_spec::{Nanos, Permits, Plan, StreamId};
 use members::Members;
-use std::fs::File;
 use std::io::Write;
 use std::path::Path;
 use termination::Findings;
@@ -139,8 +138,11 @@ impl JobSet {
         };
         let executed = self.execute(&members, &mut measurement, known, &signals, &mut print);
         let mismatches = executed.as_ref().map_or(&[][..], |executed| &executed.outcome.mismatches);
-        let removed =
-            layout::dump(&self.jobs, &planned, mismatches).and(layout::unlink(&self.jobs, &planned));
+        let removed = layout::dump(&self.jobs, &planned, mismatches).and(layout::unlink(
+            &self.jobs,
+            &planned,
+            &self.roots,
+        ));
         let Executed { outcome, findings } = match failure.map_or(executed, Err) {
             Ok(executed) => executed,
             Err(error) => {
@@ -162,9 +164,8 @@ impl JobSet {
 
     fn output(&self) -> Result<Box<dyn Write>> {
         let Some(path) = &self.general.output else { return Ok(self.console.out()) };
-        let file = File::create(path).map_err(|error| {
-            anyhow::anyhow!("cannot write {path}: {error}\nhint: --output names a file that may be made")
-        })?;
+        let file = output_file::grow(&self.roots, Path::new(path))
+            .map_err(|error| anyhow::anyhow!(error.with_hint("--output names a file that may be made")))?;
         Ok(Box::new(file))
     }
 
@@ -219,6 +220,7 @@ impl JobSet {
         let mut writer = layout::LayoutWriter {
             execute: &mut *session.execute,
             permits,
+            roots: &self.roots,
             interrupt,
             console: &self.console,
         };
@@ -409,8 +411,8 @@ impl JobSet {
                     logs::write_entry(&entry, options, &mut text)?;
                 }
                 let path = log_name(prefix, source, numbered);
-                std::fs::write(&path, text).map_err(|error| {
-                    anyhow::anyhow!("cannot write {path}: {error}\nhint: logs go into the working directory")
+                output_file::write(&self.roots, Path::new(&path), text).map_err(|error| {
+                    anyhow::anyhow!(error.with_hint("logs go into the working directory"))
                 })?;
             }
         }
@@ -499,7 +501,11 @@ mod tests {
         let requests = &stage.execute.requests;
         let names: Vec<&str> = requests.iter().map(|(plan, _)| plan.streams[0].name.as_str()).collect();
         assert_eq!(names, ["layout", "a"]);
-        assert!(requests.iter().all(|(_, permits)| permits.consents == [file.clone()]));
+        assert!(
+            requests
+                .iter()
+                .all(|(_, permits)| permits.named == [file.clone()] && permits.consents.is_empty())
+        );
         let announced = out.find("a: Laying out IO file (1 file / 0MiB)\n");
         assert!(announced > out.find("Starting 1 process\n"), "{out}");
     }

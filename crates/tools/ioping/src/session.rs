@@ -190,8 +190,9 @@ fn permits(
     match &place.scratch {
         Some(scratch) => permits.add_scratch(&scratch.path),
         None if options.keep && preparation.layout.is_some() => {
-            permits.add_consent(place.path.to_string_lossy());
+            permits.add_named(place.path.to_string_lossy());
         }
+        None if preparation.consents_to_write && place.path.is_file() => permits.add_named(&options.target),
         None if preparation.consents_to_write => permits.add_consent(&options.target),
         None => {}
     }
@@ -433,6 +434,6 @@ mod tests {
         assert_eq!(err, "ioping: think twice, then use -WWW to shred this target\n");
         assert!(stage.execute.requests.is_empty());
         stage.run(&Ioping, &["-WWW", "-c", "1", name]);
-        assert_eq!(stage.execute.requests[0].1.consents, [name]);
+        assert_eq!(stage.execute.requests[0].1.named, [name]);
     }
 }

@@ -6,7 +6,7 @@ mod figures;
 mod throughput;
 
 use crate::{self as iozone, Invocation, Options, Test};
-use fathom_host::page_cache;
+use fathom_host::{Roots, output_file, page_cache};
 use fathom_record::*;
 use fathom_session::measurement::{Measurement, existing, tell_notes};
 use fathom_session::record_writer::write_page;
@@ -91,7 +91,7 @@ impl TestFile {
     /// A writing test begins with a new file, if the old one is ours.
     fn prepare(&self, test: Test) {
         if test.begins_anew() && !self.was_there {
-            let _ = std::fs::remove_file(&self.name);
+            let _ = output_file::remove(&Roots::default(), Path::new(&self.name));
         }
     }
 
@@ -107,7 +107,7 @@ const PROBES: u64 = 64;
 impl Drop for TestFile {
     fn drop(&mut self) {
         if !self.keep && !self.was_there {
-            let _ = std::fs::remove_file(&self.name);
+            let _ = output_file::remove(&Roots::default(), Path::new(&self.name));
         }
     }
 }
@@ -148,7 +148,7 @@ impl Benchmark<'_> {
         let mut permits = Permits::new(Policy::WhenHolding);
         for file in &self.files {
             if std::fs::symlink_metadata(&file.name).is_ok_and(|about| about.is_file()) {
-                permits.add_consent(&file.name);
+                permits.add_named(&file.name);
             }
         }
         self.environment.write_consents().into_iter().for_each(|name| permits.add_consent(name));
@@ -277,6 +277,8 @@ fn failure(run: &Run) -> Option<String> {
 }
 
 /// Writes the Excel text where it is wanted.
+const HINT: &str = "name another file with -b";
+
 fn excel(
     options: &Options,
     console: &Console,
@@ -290,10 +292,11 @@ fn excel(
     }
     let Some(name) = &options.excel_file else { return Ok(()) };
     let mut text = Vec::new();
-    let written = make(&mut text).and_then(|()| std::fs::write(name, &text));
-    written.map_err(|error| {
-        EarlyEnd::Failed(format!("cannot write {name}: {error}\nhint: name another file with -b"))
-    })
+    let failed =
+        |error: std::io::Error| EarlyEnd::Failed(format!("cannot write {name}: {error}\nhint: {HINT}"));
+    make(&mut text).map_err(failed)?;
+    output_file::write(&Roots::default(), Path::new(name), &text)
+        .map_err(|error| EarlyEnd::Failed(error.with_hint(HINT)))
 }
 
 fn note(text: String, hint: &str) -> Note {

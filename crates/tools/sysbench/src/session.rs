@@ -53,8 +53,8 @@ fn run(words: &[String], session: &mut Session<'_>) -> u8 {
         Command::Explain(name) => explain(&name, &console),
         Command::Cleanup(options) => {
             Messages::new(&options, &console).notice(|out| writeln!(out, "Removing test files..."));
-            files::remove(&options);
-            0
+            let removed = files::remove(&options, Messages::new(&options, &console));
+            removed.err().unwrap_or(0)
         }
         Command::Prepare(options) => files::prepare(&options, session),
         Command::Run(options) => {
@@ -70,7 +70,7 @@ fn permits(options: &Options, environment: &Environment) -> Permits {
     let mut permits = Permits::new(Policy::WhenHolding);
     for name in (0..options.files).map(|number| options.file(number)) {
         if std::fs::symlink_metadata(&name).is_ok_and(|about| about.is_file()) {
-            permits.add_consent(name);
+            permits.add_named(name);
         }
     }
     environment.write_consents().into_iter().for_each(|name| permits.add_consent(name));

@@ -2,30 +2,45 @@
 
 use super::CLEANING;
 use crate::{Options, Test};
+use fathom_host::{Roots, output_file};
+use std::cell::Cell;
 use std::path::{Path, PathBuf};
 
-/// One path for each copy of the tests: removed whatever happens.
+/// One path for each copy of the tests. What this run made there is removed whatever happens, and nothing else: in a
+/// container another run has the same process number.
 pub struct TestFiles {
-    paths: Vec<PathBuf>,
+    paths: Vec<TestPath>,
+}
+
+struct TestPath {
+    path: PathBuf,
+    /// This run made what is there.
+    made: Cell<bool>,
+}
+
+/// The names of the test files of this process.
+pub fn names(options: &Options) -> Vec<String> {
+    let own = format!("Bonnie.{}", std::process::id());
+    let name = |copy: u32| if options.copies > 1 { format!("{own}.{copy}") } else { own.clone() };
+    let path = |copy| Path::new(&options.directory).join(name(copy)).to_string_lossy().into_owned();
+    (0..options.copies).map(path).collect()
 }
 
 impl TestFiles {
     /// Those of this process.
     pub fn of(options: &Options) -> Self {
-        let own = format!("Bonnie.{}", std::process::id());
-        let name = |copy: u32| if options.copies > 1 { format!("{own}.{copy}") } else { own.clone() };
-        let directory = Path::new(&options.directory);
-        TestFiles { paths: (0..options.copies).map(|copy| directory.join(name(copy))).collect() }
+        let path = |name: String| TestPath { path: PathBuf::from(name), made: Cell::new(false) };
+        TestFiles { paths: names(options).into_iter().map(path).collect() }
     }
 
     /// Their names.
     pub fn names(&self) -> Vec<String> {
-        self.paths.iter().map(|path| path.to_string_lossy().into_owned()).collect()
+        self.paths.iter().map(|own| own.path.to_string_lossy().into_owned()).collect()
     }
 
     /// Bytes of those that are there.
     pub fn bytes(&self) -> u64 {
-        let files = self.paths.iter().filter_map(|path| std::fs::metadata(path).ok());
+        let files = self.paths.iter().filter_map(|own| std::fs::metadata(&own.path).ok());
         files.map(|file| file.len()).sum()
     }
 
@@ -37,36 +52,45 @@ impl TestFiles {
         if matches!(test, Test::CreateInOrder | Test::CreateAtRandom) {
             self.remove();
         }
-        self.paths.iter().try_for_each(|path| {
+        self.paths.iter().try_for_each(|own| {
             // bonnie++ works in its directory.
-            let name = path.file_name().unwrap_or_default().to_string_lossy();
-            match test {
+            let name = own.path.file_name().unwrap_or_default().to_string_lossy();
+            let made = match test {
                 test if test.begins_anew() => {
-                    can_be_made(path).map_err(|_| format!("Can't open file ./{name}\n"))
+                    own.can_be_made().map_err(|_| format!("Can't open file ./{name}\n"))
                 }
-                Test::CreateInOrder | Test::CreateAtRandom => std::fs::create_dir(path)
+                Test::CreateInOrder | Test::CreateAtRandom => std::fs::create_dir(&own.path)
                     .map_err(|_| format!("Can't make directory ./{name}\n{CLEANING}")),
-                _ => Ok(()),
-            }
+                _ => return Ok(()),
+            };
+            own.made.set(own.made.get() || made.is_ok());
+            made
         })
     }
 
-    /// Removes them.
+    /// Removes what this run made.
     pub fn remove(&self) {
-        // The names have our process's number: what has them is ours, or was left by one that is gone.
-        for path in &self.paths {
-            let _ = std::fs::remove_file(path).or_else(|_| std::fs::remove_dir_all(path));
+        for own in self.paths.iter().filter(|own| own.made.get()) {
+            let is_directory = std::fs::symlink_metadata(&own.path).is_ok_and(|about| about.is_dir());
+            let removed = match is_directory {
+                true => std::fs::remove_dir_all(&own.path),
+                false => output_file::remove(&Roots::default(), &own.path).map_err(Into::into),
+            };
+            own.made.set(removed.is_err());
         }
     }
 }
 
-/// Can a file be made here? Nothing is left of it, nor of an older one.
-fn can_be_made(path: &Path) -> std::io::Result<()> {
-    match std::fs::remove_file(path) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
-        _ => drop(std::fs::File::create_new(path)?),
+impl TestPath {
+    /// Can a file be made here? Nothing is left of it, nor of an older one of ours.
+    fn can_be_made(&self) -> std::io::Result<()> {
+        if !self.made.get() && self.path.symlink_metadata().is_ok_and(|about| !about.is_file()) {
+            return Err(std::io::ErrorKind::AlreadyExists.into());
+        }
+        output_file::remove(&Roots::default(), &self.path)?;
+        drop(output_file::append(&Roots::default(), &self.path)?);
+        Ok(output_file::remove(&Roots::default(), &self.path)?)
     }
-    std::fs::remove_file(path)
 }
 
 impl Drop for TestFiles {

@@ -45,7 +45,8 @@ fn a_consent_of_the_environment_counts_beside_the_files_of_the_tests() {
     let own = own.to_str().unwrap();
     assert_eq!(stage.execute.requests.len(), 4);
     for (_, permits) in &stage.execute.requests {
-        assert_eq!(permits.consents, ["/dev/x", "/dev/y", own]);
+        assert_eq!(permits.consents, ["/dev/x", "/dev/y"]);
+        assert_eq!(permits.named, [own]);
         assert_eq!(permits.policy, Policy::WhenHolding);
     }
 }
@@ -189,4 +190,22 @@ fn the_record_has_the_figures_of_writes_reads_and_seeks() {
     );
     let read = figures_of(&runs[5], 5);
     assert_eq!(summary[&FigureName::SequentialReadMbps], read[&FigureName::Mbps]);
+}
+
+/// In a container the process number is 1 each time: another run's directory was removed.
+#[test]
+fn a_directory_that_this_run_did_not_make_stays() {
+    let directory = tempfile::tempdir().unwrap();
+    let theirs = directory.path().join(format!("Bonnie.{}", std::process::id()));
+    std::fs::create_dir(&theirs).unwrap();
+    std::fs::write(theirs.join("data"), "precious").unwrap();
+    for (line, says) in [
+        ("-s 0 -n 1 -q", "Can't make directory ./Bonnie.N\nCleaning up test directory after error.\n"),
+        ("-s 16 -r 8 -n 0 -f -q", "Can't open file ./Bonnie.N\n"),
+    ] {
+        let (status, err) = bonnie(&mut Stage::new(Scene::default()), directory.path(), line);
+        assert_eq!(status, 1);
+        assert!(err.contains(says), "{err}");
+        assert_eq!(std::fs::read_to_string(theirs.join("data")).unwrap(), "precious");
+    }
 }

@@ -3,7 +3,7 @@
 use crate::{Flag, Options, Status, named, shell_quoted};
 use fathom_engine::{PreopenedTarget, guard};
 use fathom_host::Roots;
-use fathom_record::{Preopened, Vocabulary};
+use fathom_record::{ExecuteError, Preopened, Vocabulary};
 use fathom_session::errno_text;
 use fathom_spec::{Permits, TargetId};
 use rustix::fs::{FileType, Mode, OFlags, SeekFrom};
@@ -123,15 +123,14 @@ fn output(
     let Some(name) = &options.output else {
         let stdout = std::io::stdout();
         set_flags(stdout.as_fd(), wanted, "standard output")?;
-        let target = PreopenedTarget::standard_output(roots, permits).map_err(|error| error.to_string())?;
+        let target = PreopenedTarget::standard_output(roots, permits)
+            .map_err(|error| error.in_words(&Vocabulary::PEER))?;
         if options.seek.value > 0 {
             seek(options, stdout.as_fd(), "'standard output'", ends);
         }
         return Ok(target);
     };
     let path = Path::new(name);
-    let allowed =
-        guard::allow_named_file(roots, path, permits).map_err(|error| error.in_words(&Vocabulary::PEER))?;
     let truncates = !options.converts("notrunc");
     let mut how = OFlags::WRONLY | wanted | OFlags::CLOEXEC;
     if !options.converts("nocreat") {
@@ -140,24 +139,38 @@ fn output(
     if options.converts("excl") {
         how |= OFlags::EXCL;
     }
-    if truncates && options.seek.value == 0 {
-        how |= OFlags::TRUNC;
-    }
     if truncates && options.seek.value > 0 && options.seek_bytes().is_none() {
         let (seek, size) = (options.seek.value, options.write_size);
         return Err(format!(
             "offset too large: cannot truncate to a length of seek={seek} ({size}-byte) blocks"
         ));
     }
-    let fd = rustix::fs::open(path, how, Mode::from_raw_mode(0o666))
-        .map_err(|error| format!("failed to open {}: {}", shell_quoted(name), words(error)))?;
+    let open = || rustix::fs::open(path, how, Mode::from_raw_mode(0o666)).map_err(Refusal::System);
+    let opened = guard::open_allowed(|| guard::allow_named_file(roots, path, permits), open);
+    let (fd, allowed) = opened.map_err(|refusal| match refusal {
+        Refusal::Guard(error) => error.in_words(&Vocabulary::PEER),
+        Refusal::System(error) => format!("failed to open {}: {}", shell_quoted(name), words(error)),
+    })?;
+    // Not by O_TRUNC: it would empty what was not looked at.
+    if truncates {
+        truncate(options, fd.as_fd(), name, ends);
+    }
     if options.seek.value > 0 {
-        if truncates {
-            truncate(options, fd.as_fd(), name, ends);
-        }
         seek(options, fd.as_fd(), &named(name), ends);
     }
     Ok(PreopenedTarget::to_write(fd, &allowed))
+}
+
+/// Why an output is not opened.
+enum Refusal {
+    Guard(ExecuteError),
+    System(Errno),
+}
+
+impl From<ExecuteError> for Refusal {
+    fn from(error: ExecuteError) -> Self {
+        Refusal::Guard(error)
+    }
 }
 
 /// What lies behind `seek=` is cut off before anything is written.

@@ -6,7 +6,7 @@ use super::{complain_of, print};
 use crate::{self as dt, Corruption, Half, Options, PassFacts, Report, SecondRead};
 use anyhow::Result;
 use fathom_content::dt as content;
-use fathom_host::extents;
+use fathom_host::{Roots, extents, output_file};
 use fathom_record::{Attachments, Mismatch, Purpose};
 use fathom_session::measurement::load_of;
 use std::fs::File;
@@ -145,7 +145,7 @@ fn save(corruption: &Corruption, read: Option<&[u8]>, thread: u32) -> Vec<String
     for (what, bytes) in [("CORRUPT", Some(corruption.found.as_slice())), ("REREAD", read)] {
         let name = format!("{base}-{what}{number}-j1t{thread}");
         if let Some(bytes) = bytes
-            && std::fs::write(&name, bytes).is_ok()
+            && output_file::write(&Roots::default(), Path::new(&name), bytes).is_ok()
         {
             saved.push(name);
         }

@@ -38,7 +38,7 @@ pub fn run(options: &Options, session: &mut Session<'_>) -> Result<bool> {
     }
     apart(options)?;
     let permits = permits(&crew, &roots, environment.write_consents())?;
-    truncate(&crew, &roots)?;
+    truncate(&crew, &roots, &permits)?;
     if crew.is_empty() {
         bail!("there is nothing to do");
     }
@@ -126,19 +126,20 @@ fn permits(crew: &[Options], roots: &Roots, consents: Vec<String>) -> Result<Per
     for name in crew.iter().filter(|own| own.changes()).filter_map(|own| own.output.as_ref()) {
         guard::allow_named_file(roots, Path::new(name), &permits).map_err(|error| refusal(&error))?;
         let path = Path::new(name);
-        if (path.is_file() || !path.exists()) && !permits.consents.contains(name) {
-            permits.add_consent(name);
+        if path.is_file() || !path.exists() {
+            permits.add_named(name);
         }
     }
     Ok(permits)
 }
 
 /// Empties the outputs where that is asked for.
-fn truncate(crew: &[Options], roots: &Roots) -> Result<()> {
+fn truncate(crew: &[Options], roots: &Roots, permits: &Permits) -> Result<()> {
     for own in crew.iter().filter(|own| own.truncate && own.changes()) {
         let target = system_info::target(own.name(), true, roots)?;
         if target.existed && target.kind == TargetKind::RegularFile {
-            std::fs::OpenOptions::new().write(true).truncate(true).open(own.name())?;
+            let file = guard::open_named_file(roots, Path::new(own.name()), permits);
+            file.map_err(|error| refusal(&error))?.set_len(0)?;
         }
     }
     Ok(())
@@ -191,6 +192,6 @@ mod tests {
         let crew = crate::parse(&words, 4096).unwrap().crew_of(1 << 20);
         assert_eq!(crew.len(), 4);
         let permits = permits(&crew, &Roots::default(), vec!["x".to_owned()]).unwrap();
-        assert_eq!(permits.consents, ["x".to_owned(), name]);
+        assert_eq!((permits.consents, permits.named[0].clone()), (vec!["x".to_owned()], name));
     }
 }

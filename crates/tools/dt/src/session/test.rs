@@ -6,11 +6,12 @@ use super::runner::RunPlans;
 use super::{complain_of, count, damage, print, refusal, system_info};
 use crate::{self as dt, Dispose, Half, HistoryEntry, Options, Part, PassFacts, Pattern, Report};
 use anyhow::{Result, anyhow, bail};
-use fathom_host::TargetKind;
+use fathom_host::{Roots, TargetKind, output_file};
 use fathom_record::{Attachments, Event, EventKind, HistoryDepth, PastOperation, Purpose};
 use fathom_session::Environment;
 use fathom_session::measurement::load_of;
 use fathom_spec::Verb;
+use std::path::Path;
 
 /// One test under way.
 pub struct Test<'a> {
@@ -69,7 +70,7 @@ impl<'a> Test<'a> {
         if let Err(error) = outcome {
             // What it made is no file of anybody's before something stands in it.
             if made && (!test.measured || options.dispose == Dispose::Delete) {
-                let _ = std::fs::remove_file(options.name());
+                let _ = output_file::remove(&Roots::default(), Path::new(options.name()));
             }
             return Err(error);
         }
@@ -85,7 +86,8 @@ impl<'a> Test<'a> {
             Dispose::KeepOnError => good,
         };
         if made && removes {
-            std::fs::remove_file(options.name())?;
+            output_file::remove(&Roots::default(), Path::new(options.name()))
+                .map_err(|error| anyhow::anyhow!("cannot remove {}: {error}", options.name()))?;
         }
         Ok(good)
     }
@@ -146,8 +148,10 @@ impl<'a> Test<'a> {
             return;
         }
         let name = self.options.name();
-        let made = std::fs::OpenOptions::new().create(true).truncate(false).write(true).open(name);
-        let about = made.and_then(|file| file.metadata());
+        let about = std::fs::metadata(name).or_else(|_| {
+            let made = output_file::append(&Roots::default(), Path::new(name));
+            made.map_err(Into::into).and_then(|file| file.metadata())
+        });
         self.facts.inode = about.map(|about| std::os::unix::fs::MetadataExt::ino(&about)).unwrap_or(0);
     }
 

@@ -1,7 +1,7 @@
 //! The command line: words and job files read, questions answered that need no run.
 
 use crate::{self as fio, Job, Section, Surroundings, Trouble, help};
-use fathom_host::Roots;
+use fathom_host::{Roots, output_file};
 use fathom_session::{Console, Environment};
 use std::io::{Read, Write};
 use std::path::Path;
@@ -104,11 +104,8 @@ fn no_jobs(console: &Console) -> Invocation {
 fn write_merged(jobs: &[Job]) -> Result<(), String> {
     for replay in jobs.iter().filter_map(|job| job.replay.as_ref()) {
         let (Some(how), Some(bytes)) = (&replay.merge, &replay.merged) else { continue };
-        std::fs::write(&how.file, bytes).map_err(|error| {
-            let file = &how.file;
-            format!(
-                "fio: cannot write {file}: {error}\nhint: merge_blktrace_file names a file that may be made"
-            )
+        output_file::write(&Roots::default(), Path::new(&how.file), bytes).map_err(|error| {
+            format!("fio: {}", error.with_hint("merge_blktrace_file names a file that may be made"))
         })?;
     }
     Ok(())

@@ -10,11 +10,13 @@ use crate::report::{LogOptions, LogSource, log_name, logs};
 use crate::{Job, Member, file_layout};
 use anyhow::Result;
 use fathom_drive::LogEntry;
+use fathom_host::{Roots, output_file};
 use fathom_record::Sink;
 use fathom_spec::{Plan, Space, Stream, StreamId, SyncKind, TargetId, Verb, Work, priority_word};
 use std::collections::{HashMap, HashSet};
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, BufWriter, Write};
+use std::path::Path;
 
 /// Where single I/Os go, by stream.
 pub type Sinks = Vec<(StreamId, Box<dyn Sink>)>;
@@ -119,11 +121,9 @@ fn wanted(job: &Job) -> Vec<(&String, LogSource, Log)> {
 }
 
 fn file(path: &str, anew: bool) -> Result<BufWriter<File>> {
-    let opened = OpenOptions::new().create(true).append(true).open(path);
-    let opened = opened.and_then(|file| if anew { file.set_len(0).map(|()| file) } else { Ok(file) });
-    let opened = opened.map_err(|error| {
-        anyhow::anyhow!("cannot write {path}: {error}\nhint: name a file that may be made")
-    })?;
+    let (roots, place) = (Roots::default(), Path::new(path));
+    let opened = if anew { output_file::grow(&roots, place) } else { output_file::append(&roots, place) };
+    let opened = opened.map_err(|error| anyhow::anyhow!(error.with_hint("name a file that may be made")))?;
     Ok(BufWriter::with_capacity(1 << 16, opened))
 }
 

@@ -3,15 +3,17 @@
 use super::members::Members;
 use crate::{FileFacts, FileNeed, Job, Planned};
 use anyhow::{Result, bail};
-use fathom_record::{Control, Event, EventKind, Execute, Mismatch, Request};
+use fathom_engine::guard;
+use fathom_host::{OpenFiles, Roots, output_file};
+use fathom_record::{Control, Event, EventKind, Execute, ExecuteError, Mismatch, Request};
 use fathom_session::watch::{Progress, Watch};
 use fathom_session::{Console, Interrupt};
 use fathom_spec::*;
 use rustix::fs::{Advice, FallocateFlags, SeekFrom};
 use std::collections::HashSet;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::Read;
-use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
 /// What is known of a path.
@@ -31,7 +33,7 @@ pub fn permits(planned: &Planned, consents: Vec<String>) -> Permits {
     let mut done = HashSet::new();
     for file in planned.members.iter().flat_map(|member| &member.files) {
         if !file.device && done.insert(&file.path) {
-            permits.add_consent(&file.path);
+            permits.add_named(&file.path);
         }
     }
     permits
@@ -82,6 +84,8 @@ pub struct LayoutWriter<'a> {
     pub execute: &'a mut dyn Execute,
     /// What may be written.
     pub permits: &'a Permits,
+    /// Where /sys, /proc and /dev are.
+    pub roots: &'a Roots,
     /// Has the user had enough?
     pub interrupt: &'a Interrupt,
     /// Where faults are told.
@@ -96,6 +100,7 @@ pub fn lay_out(
     announce: Announce<'_>,
 ) -> Result<()> {
     let mut done: HashSet<(&str, u64, bool)> = HashSet::new();
+    let others = OpenFiles::read(writer.roots);
     for member in &planned.members {
         let job = &jobs[member.job];
         if !works_in_files(job) || writer.interrupt.raised() {
@@ -129,26 +134,39 @@ pub fn lay_out(
         for file in needed {
             if directories {
                 let cannot = |error| anyhow::anyhow!("cannot make the directory {}: {error}", file.path);
+                guard::allow_directory(writer.roots, Path::new(&file.path), writer.permits)?;
                 std::fs::create_dir_all(&file.path).map_err(cannot)?;
                 continue;
             }
-            make(job, file, fills, writer)?;
+            make(job, file, fills, &others, writer)?;
         }
     }
     Ok(())
 }
 
-fn make(job: &Job, file: &FileNeed, fills: bool, writer: &mut LayoutWriter<'_>) -> Result<()> {
+fn make(
+    job: &Job,
+    file: &FileNeed,
+    fills: bool,
+    others: &OpenFiles,
+    writer: &mut LayoutWriter<'_>,
+) -> Result<()> {
     let cannot = |error: std::io::Error| {
         let hint = "free some space, or say a smaller size=; directory= says where files are made";
         anyhow::anyhow!("cannot lay out {} with {} bytes: {error}\nhint: {hint}", file.path, file.bytes)
     };
+    let path = Path::new(&file.path);
+    guard::allow_among(writer.roots, path, writer.permits, others)?;
     // What a name has in it is made; what directory= says is there already.
-    if let Some(parent) = Path::new(&file.path).parent().filter(|_| job.replay.is_none()) {
+    if let Some(parent) = path.parent().filter(|_| job.replay.is_none()) {
         std::fs::create_dir_all(parent).map_err(cannot)?;
     }
-    let opened = OpenOptions::new().write(true).create(true).truncate(false).mode(0o644).open(&file.path);
-    let opened = opened.map_err(cannot)?;
+    let opened = match guard::open_to_lay_out(writer.roots, path, writer.permits, others, 0o644) {
+        Err(ExecuteError::NotOpened { errno, .. }) => {
+            return Err(cannot(std::io::Error::from_raw_os_error(errno)));
+        }
+        opened => opened?,
+    };
     if !opened.metadata().map_err(cannot)?.is_file() {
         bail!("{} is neither a file nor a block device\nhint: name one of these", file.path);
     }
@@ -263,26 +281,23 @@ pub fn dump(jobs: &[Job], planned: &Planned, mismatches: &[Mismatch]) -> Result<
         };
         let name = Path::new(&target.path).file_name().unwrap_or_default().to_string_lossy().into_owned();
         let path = format!("{name}.{}.received", mismatch.offset);
-        std::fs::write(&path, &mismatch.bytes).map_err(|error| {
-            anyhow::anyhow!(
-                "cannot write {path}: {error}\nhint: verify_dump writes into the working directory"
-            )
+        output_file::write(&Roots::default(), Path::new(&path), &mismatch.bytes).map_err(|error| {
+            anyhow::anyhow!(error.with_hint("verify_dump writes into the working directory"))
         })?;
     }
     Ok(())
 }
 
-/// Removes the files of jobs that say so.
-pub fn unlink(jobs: &[Job], planned: &Planned) -> Result<()> {
-    for member in planned.members.iter().filter(|member| jobs[member.job].files.unlink) {
-        for file in member.files.iter().filter(|file| !file.device) {
-            match std::fs::remove_file(&file.path) {
-                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                    bail!("cannot remove {}: {error}", file.path);
-                }
-                _ => {}
-            }
-        }
+/// Removes the files of jobs that say so, but for what somebody uses.
+pub fn unlink(jobs: &[Job], planned: &Planned, roots: &Roots) -> Result<()> {
+    let members = || planned.members.iter().filter(|member| jobs[member.job].files.unlink);
+    if members().next().is_none() {
+        return Ok(());
+    }
+    let others = OpenFiles::read(roots);
+    for file in members().flat_map(|member| &member.files).filter(|file| !file.device) {
+        output_file::remove_among(roots, Path::new(&file.path), &others)
+            .map_err(|error| anyhow::anyhow!("cannot remove {}: {error}", file.path))?;
     }
     Ok(())
 }

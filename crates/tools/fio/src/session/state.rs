@@ -4,9 +4,11 @@ use super::members::{MemberIndex, Members};
 use crate::state::{self, State};
 use crate::{General, Job, Member};
 use anyhow::{Result, bail};
+use fathom_host::{Roots, output_file};
 use fathom_record::Progress;
 use fathom_session::Console;
 use fathom_spec::{Plan, Space, StreamId, TargetId, Work};
+use std::path::Path;
 
 const HINT: &str = "verify_state_load goes by what a job of the same name and number has saved";
 
@@ -81,10 +83,9 @@ pub fn save(
             seed: job.direction.random.then_some(seed),
         };
         let path = path(general, job, number);
-        if let Err(error) = std::fs::write(&path, state::bytes(&state)) {
-            console.complain(format_args!(
-                "fio: cannot write {path}: {error}\nhint: verify_state_save=0 saves nothing"
-            ));
+        let written = output_file::write(&Roots::default(), Path::new(&path), state::bytes(&state));
+        if let Err(error) = written {
+            console.complain(format_args!("fio: {}", error.with_hint("verify_state_save=0 saves nothing")));
         }
     }
 }

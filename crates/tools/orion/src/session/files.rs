@@ -2,9 +2,12 @@
 //! trace grow point by point.
 
 use crate::{Layout, Point, Report};
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, anyhow, bail};
+use fathom_host::{Roots, output_file};
 use std::io::Write;
 use std::path::PathBuf;
+
+const HINT: &str = "say another -testname, with its folder";
 
 /// Where the files of one run are.
 pub struct Files {
@@ -33,16 +36,15 @@ impl Files {
     }
 
     fn replace(&self, end: &str, text: &[u8]) -> Result<()> {
-        let (path, aside) = (self.path(end), self.path(&format!("{end}.part")));
-        let written = std::fs::write(&aside, text).and_then(|()| std::fs::rename(&aside, &path));
-        written.with_context(|| format!("cannot write {}", path.display()))
+        output_file::write(&Roots::default(), &self.path(end), text)
+            .map_err(|error| anyhow!(error.with_hint(HINT)))
     }
 
     fn append(&self, end: &str, text: &[u8]) -> Result<()> {
         let path = self.path(end);
-        let opened = std::fs::OpenOptions::new().create(true).append(true).open(&path);
-        let written = opened.and_then(|mut file| file.write_all(text));
-        written.with_context(|| format!("cannot write {}", path.display()))
+        let opened = output_file::append(&Roots::default(), &path);
+        let mut file = opened.map_err(|error| anyhow!(error.with_hint(HINT)))?;
+        file.write_all(text).with_context(|| format!("cannot write {}", path.display()))
     }
 
     /// The files as they are before the first point: tables empty.

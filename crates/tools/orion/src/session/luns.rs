@@ -4,7 +4,7 @@ use crate::{self as orion, Lun, Options};
 use anyhow::{Result, bail};
 use fathom_drive::sim::Device;
 use fathom_engine::guard;
-use fathom_host::{Roots, TargetKind, resolve};
+use fathom_host::{Roots, TargetKind, output_file, resolve};
 use fathom_record::{Request, StopReason, Vocabulary};
 use fathom_session::layout::Layout;
 use fathom_session::targets::Ready;
@@ -92,7 +92,7 @@ pub fn guard_all(options: &Options, found: &Luns, roots: &Roots, permits: &Permi
         if writes && let Err(error) = guard::allow(roots, path, permits) {
             let says = error.in_words(&WORDS);
             refusals.push(format!("LUN {} of {}: {says}", lun.name, lun.size));
-        } else if let Err(error) = std::fs::OpenOptions::new().read(true).write(writes).open(path) {
+        } else if let Err(error) = can_be_opened(path, writes) {
             let how = if writes { "reading and writing" } else { "reading" };
             refusals.push(format!(
                 "cannot open LUN {} for {how}: {error}\nhint: run as a user who may open it",
@@ -103,6 +103,13 @@ pub fn guard_all(options: &Options, found: &Luns, roots: &Roots, permits: &Permi
     match refusals.is_empty() {
         true => Ok(()),
         false => bail!("{}", refusals.join("\n")),
+    }
+}
+
+fn can_be_opened(path: &Path, writes: bool) -> std::io::Result<()> {
+    match writes {
+        true => output_file::is_writable(path),
+        false => std::fs::File::open(path).map(drop),
     }
 }
 
@@ -147,7 +154,7 @@ pub fn create(names: &[String], size: Bytes, creation: Creation<'_, '_>) -> Resu
             }
         };
         if failed.is_some() || cut_short {
-            let _ = std::fs::remove_file(name);
+            let _ = output_file::remove(&Roots::default(), Path::new(name));
         }
         if let Some(why) = failed {
             bail!("cannot make {name}: {why}");

@@ -1,7 +1,7 @@
 //! sysstat's and procps' own programs, beside a run.
 
+use fathom_host::{Roots, output_file};
 use fathom_session::Environment;
-use std::fs::File;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
@@ -22,7 +22,7 @@ impl Collectors {
         let mut running = Vec::new();
         for (name, file, words) in PROGRAMS {
             let Some(program) = environment.program(name) else { continue };
-            let Ok(out) = File::create(directory.join(file)) else { continue };
+            let Ok(out) = output_file::grow(&Roots::default(), &directory.join(file)) else { continue };
             let mut command = Command::new(program);
             command.args(words).stdin(Stdio::null()).stdout(out).stderr(Stdio::null()).env("LC_ALL", "C");
             if let Ok(child) = command.spawn() {

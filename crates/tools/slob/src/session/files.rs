@@ -1,7 +1,8 @@
 //! The files that SLOB's scripts leave behind, written from a record.
 
 use crate::{RunContext, Statistics, Words, awr, pgio_files, sysstat};
-use anyhow::{Context as _, Result};
+use anyhow::{Result, anyhow};
+use fathom_host::{Roots, output_file};
 use fathom_record::{ResultRecord, Run, SampleOf};
 use std::path::{Path, PathBuf};
 
@@ -43,7 +44,8 @@ pub fn write(
         let mut text = Vec::new();
         write(&mut text)?;
         let path: PathBuf = directory.join(name);
-        std::fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
+        output_file::write(&Roots::default(), &path, text)
+            .map_err(|error| anyhow!(error.with_hint("name a directory that may be written")))?;
     }
     Ok(())
 }

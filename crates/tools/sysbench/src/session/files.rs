@@ -3,17 +3,26 @@
 use super::messages::Messages;
 use super::permits;
 use crate::{self as sysbench, IoMode, Mode, Options, Present, report};
+use fathom_host::{OpenFiles, Roots, output_file};
 use fathom_record::{Control, Event, EventKind, ExecuteError, Request, Run, Steer, Totals};
 use fathom_session::stop_at_fault::StopAtFault;
 use fathom_session::{INTERRUPTED, Interrupt, Session, errno_text};
 use fathom_spec::{Nanos, Verb};
 use std::io::Write;
+use std::path::Path;
 
-/// Removes the files; those that are missing are no error.
-pub fn remove(options: &Options) {
+/// Removes the files; those that are missing are no error. One that somebody uses stays, and is told.
+pub fn remove(options: &Options, messages: Messages<'_>) -> Result<(), u8> {
+    let roots = Roots::default();
+    let others = OpenFiles::read(&roots);
     for number in 0..options.files {
-        let _ = std::fs::remove_file(options.file(number));
+        let name = options.file(number);
+        if let Err(error) = output_file::remove_among(&roots, Path::new(&name), &others) {
+            let what = format!("cannot remove {name}: {error}");
+            return Err(messages.refuse(&what, "end who uses it, or work in another directory"));
+        }
     }
+    Ok(())
 }
 
 /// Looks at the files of a run, in sysbench's order and words; a mode that creates them removes old ones.
@@ -25,7 +34,7 @@ pub fn ready(options: &Options, mode: Mode, messages: Messages<'_>) -> Result<()
     }
     let creates = mode == Mode::SequentialWrite;
     if creates {
-        remove(options);
+        remove(options, messages)?;
     }
     for number in 0..options.files {
         let name = options.file(number);
@@ -38,8 +47,8 @@ pub fn ready(options: &Options, mode: Mode, messages: Messages<'_>) -> Result<()
         if creates {
             continue;
         }
-        let opened = std::fs::OpenOptions::new().read(true).write(true).open(&name);
-        let size = opened.and_then(|file| file.metadata()).map(|about| about.len());
+        let opened = output_file::is_writable(Path::new(&name));
+        let size = opened.and_then(|()| std::fs::metadata(&name)).map(|about| about.len());
         match size {
             Err(error) => {
                 let errno = error.raw_os_error().unwrap_or(0);
@@ -137,7 +146,7 @@ fn forget_unwritten(options: &Options, present: &[Present]) {
     for (number, present) in present.iter().enumerate() {
         let name = options.file(number as u32);
         if present.is_none() && std::fs::metadata(&name).is_ok_and(|about| about.len() == 0) {
-            let _ = std::fs::remove_file(name);
+            let _ = output_file::remove(&Roots::default(), Path::new(&name));
         }
     }
 }
