@@ -16,7 +16,7 @@ use crate::database_directory::database_directory;
 use crate::file_system::btrfs_devices;
 use crate::mounts::read_mounts;
 use crate::open_files::{OpenFiles, Opener};
-use crate::roots::{DeviceNumber, Roots, Unchecked, Unknown, read_text};
+use crate::roots::{DeviceNumber, Roots, Unchecked, Unknown};
 use crate::signature::scan;
 use crate::use_kind::UseKind;
 
@@ -261,10 +261,9 @@ impl<'a> Inspection<'a> {
 
     fn swap_files(&mut self) -> Vec<PathBuf> {
         let file = self.roots.proc.join("swaps");
-        let text = self.unchecked.note("active swap", &file, read_text(&file)).unwrap_or_default();
-        let first = |line: &str| {
-            line.split_whitespace().next().map(|word| PathBuf::from(crate::mounts::unescape_octal(word)))
-        };
+        let read = fs::read(&file).map(|list| crate::mounts::as_text(&list));
+        let text = self.unchecked.note("active swap", &file, read).unwrap_or_default();
+        let first = |line: &str| line.split_whitespace().next().map(crate::mounts::unescape_path);
         text.lines().skip(1).filter_map(first).collect()
     }
 

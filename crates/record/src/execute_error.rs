@@ -126,6 +126,12 @@ pub struct Vocabulary<'a> {
     pub missing: &'a str,
 }
 
+impl From<fathom_spec::names::NotText> for ExecuteError {
+    fn from(error: fathom_spec::names::NotText) -> Self {
+        ExecuteError::Target { what: error.to_string(), hint: fathom_spec::names::NotText::HINT.to_owned() }
+    }
+}
+
 impl Vocabulary<'_> {
     /// That of fathom's own commands.
     pub const OWN: Vocabulary<'static> = Vocabulary {

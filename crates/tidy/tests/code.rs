@@ -34,6 +34,12 @@ const PLACES: &[(&[&str], &[&str], &str)] = &[
         "only tools and commands speak: write to an `impl Write`",
     ),
     (
+        &["to_string_lossy"],
+        // Names that the kernel makes, and kinds that are told by a name; nothing is opened by them.
+        &["crates/host/", "crates/database/src/server/"],
+        "a name that is no text is refused by spec::names::text; what is only shown goes through spec::names::shown",
+    ),
+    (
         &[".unwrap()", "todo!", "unimplemented!"],
         &[],
         "an error says what, where and what to do; an impossible one is an expect(\"reason\")",

@@ -23,6 +23,7 @@ mod fio_terms;
 mod guard;
 mod input;
 mod iozone;
+mod names;
 mod orion;
 mod output;
 mod peers_faults;

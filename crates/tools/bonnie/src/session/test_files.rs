@@ -2,6 +2,7 @@
 
 use super::CLEANING;
 use crate::{Options, Test};
+use fathom_spec::names;
 use std::path::{Path, PathBuf};
 
 /// One path for each copy of the tests: removed whatever happens.
@@ -20,7 +21,8 @@ impl TestFiles {
 
     /// Their names.
     pub fn names(&self) -> Vec<String> {
-        self.paths.iter().map(|path| path.to_string_lossy().into_owned()).collect()
+        let text = |path| names::text(path).expect("a directory that was typed, and ASCII").to_owned();
+        self.paths.iter().map(text).collect()
     }
 
     /// Bytes of those that are there.
@@ -39,7 +41,7 @@ impl TestFiles {
         }
         self.paths.iter().try_for_each(|path| {
             // bonnie++ works in its directory.
-            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            let name = names::shown(path.file_name().unwrap_or_default());
             match test {
                 test if test.begins_anew() => {
                     can_be_made(path).map_err(|_| format!("Can't open file ./{name}\n"))

@@ -142,7 +142,7 @@ fn save(corruption: &Corruption, read: Option<&[u8]>, thread: u32) -> Vec<String
     let name = corruption.name.as_str();
     let path = Path::new(name);
     let base = match path.starts_with("/dev") {
-        true => path.file_name().map_or_else(|| name.to_owned(), |name| name.to_string_lossy().into_owned()),
+        true => path.file_name().and_then(std::ffi::OsStr::to_str).unwrap_or(name).to_owned(),
         false => name.to_owned(),
     };
     let number = corruption.number - 1;

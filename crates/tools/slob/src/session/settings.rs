@@ -35,7 +35,7 @@ pub fn read(place: &Place) -> Result<CommandSettings> {
         return Ok(CommandSettings { settings, conf: None, schemas_said: false, scale_said: false });
     };
     let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
-    let name = path.file_name().map_or_else(|| path.to_string_lossy(), |name| name.to_string_lossy());
+    let name = fathom_spec::names::shown(path.file_name().unwrap_or(path.as_os_str()));
     let settings = read_conf(&name, &text).map_err(wrong)?;
     let said = |name: &str| text.lines().any(|line| line.trim_start().starts_with(name));
     Ok(CommandSettings {
