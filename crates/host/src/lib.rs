@@ -11,6 +11,8 @@
 //! | `counters` | disks, processors, pressure, other processes' I/O, as raw samples and their differences |
 //! | `device_users`, `use_kind`, `open_files`, `signature`, `database_directory` | what a target holds and who holds it: the guard's facts |
 //! | `lock` | one calibration at a time on a disk |
+//! | `text_file` | text and recordings that a user names, up to a limit |
+//! | `memory` | the memory that there is for one program more |
 //! | `scratch` | scratch files that say whose they are |
 //!
 //! It judges nothing, measures no time, writes to no target, and reads no environment variable. A fact that could not be read
@@ -30,6 +32,7 @@ pub mod limits;
 pub mod link;
 pub mod lock;
 pub mod machine;
+pub mod memory;
 pub mod mounts;
 pub mod nodes;
 pub mod open_files;
@@ -40,6 +43,7 @@ pub mod scratch;
 pub mod signature;
 pub mod storage;
 mod sys;
+pub mod text_file;
 pub mod transport;
 pub mod use_kind;
 pub mod users;

@@ -130,6 +130,11 @@ impl Environment {
             .or_else(|| Some(data()?.join("fathom/fathom.db")))
     }
 
+    /// The user's own directory for files of running programs.
+    pub fn runtime_directory(&self) -> Option<PathBuf> {
+        self.path_variable("XDG_RUNTIME_DIR").filter(|path| path.is_absolute() && path.is_dir())
+    }
+
     /// What stdout can show.
     pub fn style(&self) -> Style {
         let terminal = self.stdout_is_terminal();
@@ -223,6 +228,11 @@ impl Environment {
     pub fn write_consents(&self) -> Vec<String> {
         let names = self.variable("FATHOM_WRITE_CONSENT").unwrap_or_default();
         names.split(',').map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned).collect()
+    }
+
+    /// May commands be run that a file or a tool's words name? FATHOM_EXEC_CONSENT=1, for languages without `--allow-exec`.
+    pub fn exec_consent(&self) -> bool {
+        self.variable("FATHOM_EXEC_CONSENT").is_some_and(|value| value == "1")
     }
 
     /// Seconds since 1970: a seed that is another one each time.

@@ -75,6 +75,8 @@ const WORDS: Vocabulary<'static> = Vocabulary {
     block: "-s",
     read_only: "leave -W out",
     missing: "it must be a directory, a file or a device",
+    workers: "",
+    depth: "",
     ..Vocabulary::PEER
 };
 

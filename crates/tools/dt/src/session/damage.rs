@@ -162,8 +162,10 @@ fn save(corruption: &Corruption, read: Option<&[u8]>, thread: u32) -> Vec<String
 /// byte, the block.
 pub fn trigger(options: &Options, context: JobContext<'_>, what: &str, at: u64) {
     let Some(command) = &options.trigger else { return };
-    if !context.environment.write_consents().iter().any(|name| name == "trigger") {
-        return say(context, "The trigger was not run: set FATHOM_WRITE_CONSENT=trigger to allow it.");
+    // FATHOM_WRITE_CONSENT=trigger is how it was said at first.
+    let by_name = || context.environment.write_consents().iter().any(|name| name == "trigger");
+    if !context.environment.exec_consent() && !by_name() {
+        return say(context, "The trigger was not run: set FATHOM_EXEC_CONSENT=1 to allow it.");
     }
     let (block, name) = (options.block, options.name());
     let words =
