@@ -1,5 +1,5 @@
 # The recipes people and CI use alike. `make help` lists them.
-.PHONY: help calibrate test bench lint setup doc truth clean-lab
+.PHONY: help calibrate test fuzz bench lint setup doc truth clean-lab
 
 CARGO ?= cargo
 # Where `make calibrate` measures, and what else it is told: make calibrate AT=/srv/data ARGS='--time 20s'
@@ -10,6 +10,7 @@ help:
 	@echo 'make calibrate   build fathom and calibrate the disk below AT (default: here)'
 	@echo 'make test        format, lints, documentation, all tests'
 	@echo 'make lint        the quick part of it: format, lints, the rules of the house'
+	@echo 'make fuzz        fuzz every parser, FUZZ_SECONDS each (default: an hour in all)'
 	@echo 'make bench       the benchmarks, against fio in the same run'
 	@echo 'make truth       calibrate under known limits (root)'
 	@echo 'make doc         the documentation of the crates'
@@ -31,6 +32,10 @@ lint:
 	@$(CARGO) fmt --all --check
 	@$(CARGO) clippy --quiet --workspace --all-targets -- -D warnings
 	@$(CARGO) test --quiet -p fathom-tidy
+
+fuzz:
+	@scripts/setup
+	@scripts/fuzz
 
 bench:
 	@scripts/setup

@@ -161,7 +161,7 @@ impl<'a> Job<'a> {
             return Ok(());
         }
         self.cached_before = self.cached();
-        let planner = self.planner();
+        let planner = self.planner()?;
         let question = question(self.args, self.measurement.found.physical_disks(), self.writes());
         let mut calibration = Calibration::new(question, planner.clone());
         self.measuring = fathom_drive::Clock::start();
@@ -236,7 +236,7 @@ impl<'a> Job<'a> {
         for i in 0..self.ready.len() {
             let Ready::Scratch { scratch, room, .. } = &self.ready[i] else { continue };
             let room = Bytes((room.0 / count).next_multiple_of(MIB));
-            let path = scratch.path.to_string_lossy().into_owned();
+            let path = names::text(&scratch.path)?.to_owned();
             let plan = layout(&path, room, asked, count, self.args);
             let length = if asked { Nanos(room.0 * 2) } else { Nanos(LAYOUT_MOST.0 / count) };
             let load = Load { small: 0, large: 8 };
@@ -277,7 +277,7 @@ impl<'a> Job<'a> {
     }
 
     /// Where the calibration works.
-    fn planner(&mut self) -> Planner {
+    fn planner(&mut self) -> Result<Planner, ExecuteError> {
         let mut planner = planner(self.args);
         let mut total = 0u64;
         for ready in &self.ready {
@@ -288,12 +288,12 @@ impl<'a> Job<'a> {
                 }
                 Ready::Null => (Target::Null(Bytes(GIB)), GIB),
                 Ready::Existing { path, storage } => (
-                    Target::Path(PathTarget::direct_read(path.to_string_lossy())),
+                    Target::Path(PathTarget::direct_read(names::text(path)?)),
                     storage.size_bytes.unwrap_or(0),
                 ),
                 Ready::Scratch { scratch, .. } => {
                     let size = std::fs::metadata(&scratch.path).map_or(0, |about| about.len());
-                    (Target::Path(PathTarget::direct_read(scratch.path.to_string_lossy())), size)
+                    (Target::Path(PathTarget::direct_read(names::text(&scratch.path)?)), size)
                 }
             };
             total += size;
@@ -304,7 +304,7 @@ impl<'a> Job<'a> {
             planner.log = match &self.log {
                 Some(log) => Some(Target::Path(PathTarget {
                     direct: false,
-                    ..PathTarget::direct_read(log.path.to_string_lossy())
+                    ..PathTarget::direct_read(names::text(&log.path)?)
                 })),
                 None => self.simulated().then(|| planner.reads[0].clone()),
             };
@@ -314,7 +314,7 @@ impl<'a> Job<'a> {
             total = size.0;
         }
         self.measurement.found.evidence.working_set = Bytes(total);
-        planner
+        Ok(planner)
     }
 
     /// Holds the best point and looks for the moment that changed it.

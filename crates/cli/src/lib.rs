@@ -13,8 +13,10 @@ use fathom_host::Roots;
 use fathom_record::Execute;
 use fathom_session::tool::Tool;
 use fathom_session::{Console, Ended, Environment, Session, status};
-use std::ffi::OsString;
+use fathom_spec::names::{self, NotText};
+use std::ffi::{OsStr, OsString};
 use std::io::Write;
+use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
 /// Runs one command line and answers the exit status.
@@ -24,22 +26,21 @@ pub fn run(
     console: Console,
     execute: &mut dyn Execute,
 ) -> u8 {
-    let command: Vec<String> = arguments.iter().map(|a| a.to_string_lossy().into_owned()).collect();
     let mut session = Session {
         store: environment.store_path(None),
         progress: environment.draws_progress(),
-        command: command.clone(),
+        command: arguments.iter().map(names::shown).collect(),
         environment,
         console,
         execute,
         roots: Roots::default(),
     };
-    if let Some(tool) = command.first().and_then(|program| tools::called_as(program)) {
-        return tool.run(&command[1..], &mut session);
+    if let Some(tool) = arguments.first().and_then(|program| tools::called_as(program)) {
+        return run_tool(tool, &arguments[1..], &mut session);
     }
-    if let Some((own, tool, words)) = tool_of(&command) {
+    if let Some((own, tool, words)) = tool_of(&arguments) {
         own.settle(&mut session);
-        return tool.run(words, &mut session);
+        return run_tool(tool, words, &mut session);
     }
     let parsed = grammar().try_get_matches_from(arguments).and_then(|found| Cli::from_arg_matches(&found));
     let cli = match parsed {
@@ -52,6 +53,17 @@ pub fn run(
     Own { store: cli.store.clone(), no_progress: cli.no_progress }.settle(&mut session);
     let ended = execute_command(&cli.command, &mut session);
     status(ended, &session.console)
+}
+
+/// A tool's words are text: a word that is none is refused, since the text that is nearest to it may name another file.
+fn run_tool(tool: &dyn Tool, words: &[OsString], session: &mut Session<'_>) -> u8 {
+    match names::texts(words) {
+        Ok(words) => tool.run(&words, session),
+        Err(error) => {
+            session.console.complain(format_args!("{}: {error}\nhint: {}", tool.name(), NotText::HINT));
+            1
+        }
+    }
 }
 
 /// What may stand before the tool's name.
@@ -71,7 +83,7 @@ impl Own {
 }
 
 /// The tool of a command line, and the words for it. A tool has a language of its own: none of its words is looked at here.
-fn tool_of(command: &[String]) -> Option<(Own, &'static dyn Tool, &[String])> {
+fn tool_of(command: &[OsString]) -> Option<(Own, &'static dyn Tool, &[OsString])> {
     let (mut own, mut at) = (Own::default(), 1);
     loop {
         let word = command.get(at)?;
@@ -81,10 +93,10 @@ fn tool_of(command: &[String]) -> Option<(Own, &'static dyn Tool, &[String])> {
         } else if word == "--store" {
             own.store = Some(command.get(at)?.into());
             at += 1;
-        } else if let Some(store) = word.strip_prefix("--store=") {
-            own.store = Some(store.into());
+        } else if let Some(store) = word.as_bytes().strip_prefix(b"--store=") {
+            own.store = Some(OsStr::from_bytes(store).into());
         } else {
-            return tools::named(word).map(|tool| (own, tool, &command[at..]));
+            return tools::named(word.to_str()?).map(|tool| (own, tool, &command[at..]));
         }
     }
 }

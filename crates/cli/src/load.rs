@@ -70,8 +70,8 @@ fn measure(args: &Args, writes: bool, session: &mut Session<'_>) -> Result<Ended
     measurement.record.notes.extend(cleared.into_iter().map(|text| Note { text, hint: None }));
     if let Ready::Scratch { scratch, room, .. } = &ready {
         let room = if args.size.is_some() { *room } else { Bytes(room.0.min(GIB)) };
-        let path = scratch.path.to_string_lossy();
-        let plan = Layout { seed: args.seed, ..Layout::new(&path, room) }.plan();
+        let path = names::text(&scratch.path)?;
+        let plan = Layout { seed: args.seed, ..Layout::new(path, room) }.plan();
         let mut nobody = ();
         let length = Nanos(room.0 * 2);
         let mut watch = Watch::new(&mut nobody, &progress, &interrupt, "layout".to_owned(), length);
@@ -89,8 +89,8 @@ fn measure(args: &Args, writes: bool, session: &mut Session<'_>) -> Result<Ended
     let target = match &ready {
         Ready::Simulated(device) => Target::Sim(device.clone()),
         Ready::Null => Target::Null(Bytes(GIB)),
-        Ready::Existing { path, .. } => path_target(&path.to_string_lossy()),
-        Ready::Scratch { scratch, .. } => path_target(&scratch.path.to_string_lossy()),
+        Ready::Existing { path, .. } => path_target(names::text(path)?),
+        Ready::Scratch { scratch, .. } => path_target(names::text(&scratch.path)?),
     };
     let size = if matches!(ready, Ready::Scratch { .. }) { None } else { args.size };
     let plan = plan(args, target, writes, size);

@@ -23,13 +23,16 @@ pub fn run(args: &Ping, session: &mut Session<'_>) -> Result<Ended> {
     let roots = Roots::default();
     let interrupt = session.environment.interrupt();
     let name = file_to_read(Path::new(&args.target))?;
+    let name_text = names::text(&name).map_err(|e| {
+        anyhow::anyhow!("cannot read {}: {e}\nhint: {}", name.display(), names::NotText::HINT)
+    })?;
     let storage = resolve(&roots, &name).map_err(|error| {
         anyhow::anyhow!("cannot look at {}: {error}\nhint: check the name", name.display())
     })?;
     let disks: Vec<(String, DeviceNumber)> =
         storage.disks.iter().map(|d| (d.name.clone(), d.number)).collect();
     let mut plan = Plan::new(args.seed);
-    let space = plan.add_target(Target::Path(PathTarget::direct_read(name.to_string_lossy())));
+    let space = plan.add_target(Target::Path(PathTarget::direct_read(name_text)));
     let mut blocks = Blocks::random_reads(space, args.block);
     blocks.queue = QueueKind::Psync;
     let mut stream = Stream::closed("ping", blocks, 1);

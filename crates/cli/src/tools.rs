@@ -1,6 +1,7 @@
 //! The tools whose languages are spoken: one list, asked by name for `fathom NAME …` and for a link of that name.
 
 use fathom_session::tool::Tool;
+use std::ffi::OsStr;
 use std::path::Path;
 
 /// All of them, in the order of fathom's help.
@@ -22,6 +23,6 @@ pub fn named(name: &str) -> Option<&'static dyn Tool> {
 }
 
 /// The tool by whose name the program was called, if it was.
-pub fn called_as(program: &str) -> Option<&'static dyn Tool> {
+pub fn called_as(program: &OsStr) -> Option<&'static dyn Tool> {
     named(Path::new(program).file_name()?.to_str()?)
 }

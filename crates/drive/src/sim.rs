@@ -74,25 +74,32 @@ impl FromStr for Device {
                 word.split_once('=').ok_or_else(|| format!("{word:?} is not a setting such as ways=32"))?;
             let number =
                 || value.parse::<u64>().map_err(|_| format!("{key}={value:?} is not a whole number"));
-            let time = || value.parse::<Nanos>().map(|t| t.0).map_err(|e| format!("{key}: {e}"));
+            let time = || time_of(key, value);
             let size = || value.parse::<Bytes>().map(|b| b.0).map_err(|e| format!("{key}: {e}"));
             match key {
                 "ways" => match number()? {
                     ways @ 1..=65_536 => device.ways = ways as usize,
                     ways => return Err(format!("ways={ways} is not a number from 1 to 65536")),
                 },
-                "service" => device.service_ns = time()?.max(1),
+                "service" => device.service_ns = time()?,
                 "size" => device.size_bytes = size()?,
                 "cache" => device.cache_bytes = size()?,
-                "hit" => device.hit_ns = time()?.max(1),
+                "hit" => device.hit_ns = time()?,
                 "cliff" => device.cliff = number()? as usize,
-                "steep" => device.steep = number()?.max(1),
+                "steep" => match number()? {
+                    steep @ 0..=1000 => device.steep = steep.max(1),
+                    steep => return Err(format!("steep={steep} is more than 1000")),
+                },
                 "drift" => {
-                    device.drift_percent =
+                    let percent: f64 =
                         value.parse().map_err(|_| format!("drift={value:?} is not a number of percent"))?;
+                    if !(-100.0..=1000.0).contains(&percent) {
+                        return Err(format!("drift={value} is not from -100 to 1000 percent"));
+                    }
+                    device.drift_percent = percent;
                 }
                 "fail" => device.fail = number()?,
-                "flush" => device.flush_ns = time()?.max(1),
+                "flush" => device.flush_ns = time()?,
                 _ => {
                     let known = "ways, service, size, cache, hit, cliff, steep, drift, fail, flush";
                     return Err(format!("a simulated device has no {key:?}; it has {known}"));
@@ -103,21 +110,41 @@ impl FromStr for Device {
     }
 }
 
+/// A time of the device, at least 1 ns.
+fn time_of(key: &str, value: &str) -> Result<u64, String> {
+    let time: Nanos = value.parse().map_err(|e| format!("{key}: {e}"))?;
+    match time.0 {
+        ns if ns > TIME_MOST_NS => Err(format!("{key}={value} is more than an hour")),
+        ns => Ok(ns.max(1)),
+    }
+}
+
+/// An operation takes an hour at most, with everything that makes it longer.
+const TIME_MOST_NS: u64 = 3_600_000_000_000;
+
 impl Device {
+    /// The longest that one operation of so many bytes can take, drift apart.
+    pub fn longest_ns(&self, length: Bytes) -> u64 {
+        let parts = length.0.div_ceil(1 << 16).max(1);
+        let one = self.service_ns.max(self.hit_ns).saturating_mul(parts).saturating_mul(self.steep);
+        one.saturating_add(self.flush_ns).min(TIME_MOST_NS)
+    }
+
     fn service(&self, operation: &Operation, now_ns: u64, outstanding: usize) -> u64 {
         if operation.verb == Verb::Sync {
             return self.flush_ns;
         }
         let hit = operation.offset + u64::from(operation.length) <= self.cache_bytes;
         let one = if hit { self.hit_ns } else { self.service_ns };
-        let mut time = one * u64::from(operation.length).div_ceil(1 << 16).max(1);
+        let mut time = one.saturating_mul(u64::from(operation.length).div_ceil(1 << 16).max(1));
         if outstanding > self.cliff {
-            time *= self.steep;
+            time = time.saturating_mul(self.steep);
         }
         if operation.verb == Verb::Commit {
-            time += self.flush_ns;
+            time = time.saturating_add(self.flush_ns);
         }
-        (time as f64 * (1.0 + self.drift_percent / 100.0 * now_ns as f64 / 60e9)) as u64
+        let drifted = (time as f64 * (1.0 + self.drift_percent / 100.0 * now_ns as f64 / 60e9)) as u64;
+        drifted.min(TIME_MOST_NS)
     }
 }
 
@@ -128,7 +155,8 @@ type Calendar = BinaryHeap<Reverse<(u64, u64, usize, u32, i32)>>;
 #[derive(Debug)]
 pub struct World {
     now_ns: u64,
-    devices: Vec<(Device, Vec<u64>, usize)>,
+    /// Each with the moments when its ways are free, the first on top, and what is outstanding.
+    devices: Vec<(Device, BinaryHeap<Reverse<u64>>, usize)>,
     calendar: Calendar,
     ready: Vec<Vec<Completion>>,
     order: u64,
@@ -141,7 +169,7 @@ impl World {
         let devices = devices
             .into_iter()
             .map(|d| {
-                let ways = vec![0; d.ways];
+                let ways = std::iter::repeat_n(Reverse(0), d.ways).collect();
                 (d, ways, 0)
             })
             .collect();
@@ -162,16 +190,18 @@ impl World {
 
     /// Keeps every way of a device busy until this moment.
     pub fn occupy(&mut self, device: usize, until_ns: u64) {
-        self.devices[device].1.fill(until_ns);
+        let (of, ways, _) = &mut self.devices[device];
+        *ways = std::iter::repeat_n(Reverse(until_ns), of.ways).collect();
     }
 
     fn begin(&mut self, worker: usize, tag: u32, operation: &Operation) {
         let which = (operation.target as usize).min(self.devices.len() - 1);
         let (device, ways, outstanding) = &mut self.devices[which];
         *outstanding += 1;
-        let way = (0..ways.len()).min_by_key(|i| ways[*i]).unwrap_or(0);
-        let end = ways[way].max(self.now_ns) + device.service(operation, self.now_ns, *outstanding);
-        ways[way] = end;
+        let free = ways.pop().map_or(0, |Reverse(free)| free);
+        let service = device.service(operation, self.now_ns, *outstanding);
+        let end = free.max(self.now_ns).saturating_add(service);
+        ways.push(Reverse(end));
         self.order += 1;
         let failed = device.fail > 0 && self.order.is_multiple_of(device.fail);
         let result = if failed { -libc::EIO } else { operation.length as i32 };

@@ -7,7 +7,7 @@ mod endpoints;
 use crate::files::OpenTarget;
 use crate::sys::arena::{Arena, ArenaView};
 use crate::sys::own_descriptors;
-use change::Changer;
+use change::{Changer, Gathered};
 use endpoints::{Input, Output, Read};
 use fathom_drive::{
     Act, Begin, Job, Pace, Perform, Recorder, Seat, Serial, SerialParts, Steering, Trouble, WorkerOutcome,
@@ -108,8 +108,7 @@ struct Copier {
     _arena: Arena,
     view: ArenaView,
     changer: Changer,
-    gathered: Vec<u8>,
-    at: usize,
+    gathered: Gathered,
     /// A block that goes out as it came in.
     whole: Option<usize>,
     blocks: u64,
@@ -150,8 +149,7 @@ impl Copier {
             _arena: arena,
             view,
             changer,
-            gathered: Vec::new(),
-            at: 0,
+            gathered: Gathered::default(),
             whole: None,
             blocks: 0,
             bytes: 0,
@@ -175,7 +173,7 @@ impl Copier {
             return Some(Doing::Write(IN, length));
         }
         let write_size = self.copying.write_size.0 as usize;
-        if self.gathered.len() - self.at >= write_size {
+        if self.gathered.len() >= write_size as u64 {
             return Some(self.gathered_write(write_size));
         }
         if !self.ended && self.wanted() > 0 {
@@ -183,14 +181,14 @@ impl Copier {
         }
         if !std::mem::replace(&mut self.flushed, true) {
             self.changer.end(&mut self.gathered);
-            if self.gathered.len() - self.at >= write_size {
+            if self.gathered.len() >= write_size as u64 {
                 self.flushed = false;
                 return Some(self.gathered_write(write_size));
             }
         }
-        match self.gathered.len() - self.at {
+        match self.gathered.len() {
             0 => {}
-            left => return Some(self.gathered_write(left.min(write_size))),
+            left => return Some(self.gathered_write(left.min(write_size as u64) as usize)),
         }
         if !std::mem::replace(&mut self.finished, true) {
             return Some(Doing::End);
@@ -200,13 +198,7 @@ impl Copier {
 
     /// Moves gathered bytes into an aligned buffer.
     fn gathered_write(&mut self, length: usize) -> Doing {
-        let bytes = &self.gathered[self.at..self.at + length];
-        self.view.bytes(OUT, length).copy_from_slice(bytes);
-        self.at += length;
-        if self.at == self.gathered.len() {
-            self.gathered.clear();
-            self.at = 0;
-        }
+        self.gathered.move_into(self.view.bytes(OUT, length));
         Doing::Write(OUT, length)
     }
 
@@ -351,10 +343,7 @@ impl Copier {
             self.whole = Some(length);
             return;
         }
-        if self.at > 0 {
-            self.gathered.drain(..self.at);
-            self.at = 0;
-        }
+        self.gathered.forget_moved();
         self.changer.take(self.view.bytes(IN, length), &mut self.gathered);
     }
 

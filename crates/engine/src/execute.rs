@@ -8,7 +8,7 @@ use crate::history::History;
 use crate::logs::Logs;
 use crate::mismatches::Mismatches;
 use crate::progress::Progresses;
-use crate::{copy, open, tasks, virtual_time, worker_features};
+use crate::{copy, memory, open, tasks, virtual_time, worker_features};
 use fathom_drive::{Clock, HostSampler, Job, conduct};
 use fathom_host::Roots;
 use fathom_record::{Attachments, Control, Event, Execute, ExecuteError, Outcome, Progress, Request};
@@ -34,6 +34,7 @@ impl Execute for Engine {
         if virtual_time::is_asked_for(plan) {
             return virtual_time::execute(plan, control).map(Outcome::of);
         }
+        memory::check(plan, &self.roots)?;
         let Attachments { preopened, sinks, recordings, known, history, progress, commands } = attachments;
         let opened = open::open(plan, &self.roots, permits, preopened)?;
         let targets: Arc<[OpenTarget]> = opened.targets.into();

@@ -13,6 +13,7 @@
 //! | `geometry` | where a block of an address space lies |
 //! | `execute` | runs a plan on files and devices |
 //! | `plan_check` | what a plan may ask of block work |
+//! | `memory` | the memory that a plan takes |
 //! | `block_task`, `worker_maker` | what workers of block work are made of |
 //! | `cpus` | which CPUs there are, and which are a worker's |
 //! | `virtual_time` | runs a plan on simulated devices |
@@ -40,6 +41,7 @@ pub mod guard;
 mod history;
 pub mod logs;
 mod marks;
+mod memory;
 mod mirror_compare;
 mod mismatches;
 mod null;

@@ -14,10 +14,36 @@ use std::sync::Arc;
 /// Runs a plan whose targets are all simulated.
 pub(crate) fn execute(plan: &Plan, control: &mut dyn Control) -> Result<Run, ExecuteError> {
     let devices = devices(plan)?;
+    ends(plan, &devices)?;
     let targets = devices.iter().map(|device| OpenTarget::nothing(device.size_bytes)).collect();
     let world = World::new(devices);
     let jobs = jobs(plan, &targets, &world)?;
     simulate(plan, jobs, world, &mut (), control)
+}
+
+/// The longest that what is outstanding may take when a run ends, which has a row for each slot: a day.
+const DRAIN_MOST_NS: u64 = 86_400_000_000_000;
+
+/// Checks that a run ends: what is outstanding at its end is waited for.
+fn ends(plan: &Plan, devices: &[Device]) -> Result<(), ExecuteError> {
+    let ways = devices.iter().map(|device| device.ways as u64).min().unwrap_or(1);
+    for stream in &plan.streams {
+        let Work::Blocks(blocks) = &stream.work else { continue };
+        let outstanding = u64::from(stream.depth.most()).saturating_mul(stream.workers.into());
+        let longest = devices.iter().map(|device| device.longest_ns(blocks.sizes.most())).max().unwrap_or(0);
+        let drain = longest.saturating_mul(outstanding.div_ceil(ways));
+        if drain > DRAIN_MOST_NS {
+            return Err(ExecuteError::Target {
+                what: format!(
+                    "the simulated device needs {} for {outstanding} outstanding I/Os, {ways} at a time",
+                    Nanos(drain)
+                ),
+                hint: "say a shorter service=, more ways=, or fewer outstanding I/Os: a day at most"
+                    .to_owned(),
+            });
+        }
+    }
+    Ok(())
 }
 
 /// Is any target of a plan simulated?

@@ -18,7 +18,7 @@ use crate::file_identity::FileIdentity;
 use crate::file_system::btrfs_devices;
 use crate::mounts::read_mounts;
 use crate::open_files::{OpenFiles, Opener};
-use crate::roots::{DeviceNumber, Roots, Unchecked, Unknown, read_text};
+use crate::roots::{DeviceNumber, Roots, Unchecked, Unknown};
 use crate::signature::scan;
 use crate::use_kind::UseKind;
 
@@ -320,18 +320,17 @@ impl<'a> Look<'a> {
 
     fn swap_files(&mut self) -> Vec<PathBuf> {
         let file = self.roots.proc.join("swaps");
-        let text = match read_text(&file) {
+        let read = fs::read(&file).map(|list| crate::mounts::as_text(&list));
+        let text = match read {
             // A kernel without swap has no table of it.
             Err(error)
                 if error.kind() == io::ErrorKind::NotFound && self.roots.proc.join("self").exists() =>
             {
                 String::new()
             }
-            text => self.tables.note("active swap", &file, text).unwrap_or_default(),
+            read => self.tables.note("active swap", &file, read).unwrap_or_default(),
         };
-        let first = |line: &str| {
-            line.split_whitespace().next().map(|word| PathBuf::from(crate::mounts::unescape_octal(word)))
-        };
+        let first = |line: &str| line.split_whitespace().next().map(crate::mounts::unescape_path);
         text.lines().skip(1).filter_map(first).collect()
     }
 

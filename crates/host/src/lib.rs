@@ -13,6 +13,8 @@
 //! | `file_identity`, `device_claim` | which file was looked at, and a device held for this process alone |
 //! | `output_file` | the one door for files that are written beside the loads |
 //! | `lock` | one calibration at a time on a disk |
+//! | `text_file` | text and recordings that a user names, up to a limit |
+//! | `memory` | the memory that there is for one program more |
 //! | `scratch` | scratch files that say whose they are |
 //!
 //! It judges nothing, measures no time, writes to no target of a load, and reads no environment variable. A fact that could not be read
@@ -36,6 +38,7 @@ pub mod limits;
 pub mod link;
 pub mod lock;
 pub mod machine;
+pub mod memory;
 pub mod mounts;
 pub mod nodes;
 pub mod open_files;
@@ -47,6 +50,7 @@ pub mod scratch;
 pub mod signature;
 pub mod storage;
 mod sys;
+pub mod text_file;
 pub mod transport;
 pub mod use_kind;
 pub mod users;

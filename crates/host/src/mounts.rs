@@ -1,6 +1,8 @@
 //! What is mounted where: `/proc/self/mountinfo`, read and searched. Pure once the text is there.
 
+use std::ffi::OsString;
 use std::io;
+use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
 use crate::roots::{DeviceNumber, Roots};
@@ -70,11 +72,16 @@ fn split_directories(list: &str) -> Vec<PathBuf> {
         }
         continued = continues;
     }
-    names.iter().filter(|name| !name.is_empty()).map(|name| PathBuf::from(unescape_octal(name))).collect()
+    names.iter().filter(|name| !name.is_empty()).map(|name| unescape_path(name)).collect()
 }
 
 /// Undoes the kernel's `\040` (three octal digits) for space, tab, newline, backslash and `#`.
 pub fn unescape_octal(text: &str) -> String {
+    unescape_path(text).display().to_string()
+}
+
+/// The same for a path, whose bytes need not be text.
+pub fn unescape_path(text: &str) -> PathBuf {
     let bytes = text.as_bytes();
     let mut out = Vec::with_capacity(bytes.len());
     let mut at = 0;
@@ -92,7 +99,7 @@ pub fn unescape_octal(text: &str) -> String {
             at += 1;
         }
     }
-    String::from_utf8_lossy(&out).into_owned()
+    PathBuf::from(OsString::from_vec(out))
 }
 
 /// Reads mountinfo's text; a line that is not as proc(5) describes is left out.
@@ -106,7 +113,7 @@ fn parse_line(line: &str) -> Option<Mount> {
     let id = first.next()?.parse().ok()?;
     let device = DeviceNumber::parse(first.nth(1)?)?;
     let root = unescape_octal(first.next()?);
-    let mount_point = PathBuf::from(unescape_octal(first.next()?));
+    let mount_point = unescape_path(first.next()?);
     let options = first.next()?.to_string();
     let mut last = after.split(' ');
     let kind = unescape_octal(last.next()?);
@@ -115,10 +122,19 @@ fn parse_line(line: &str) -> Option<Mount> {
     Some(Mount { id, device, root, mount_point, options, kind, source, super_options })
 }
 
+/// A kernel's list as text: the bytes of names that are no ASCII are escaped as the kernel escapes a space.
+pub fn as_text(list: &[u8]) -> String {
+    let text = |byte: &u8| match byte.is_ascii() {
+        true => char::from(*byte).to_string(),
+        false => format!("\\{byte:03o}"),
+    };
+    list.iter().map(text).collect()
+}
+
 /// All mounts that this process sees.
 pub fn read_mounts(roots: &Roots) -> io::Result<Vec<Mount>> {
     let text = std::fs::read(roots.proc.join("self/mountinfo"))?;
-    Ok(parse_mounts(&String::from_utf8_lossy(&text)))
+    Ok(parse_mounts(&as_text(&text)))
 }
 
 /// The mount that an absolute path stands on: the one with the kernel's id where it is known, else the longest mount
@@ -147,6 +163,7 @@ pub fn mount_of<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::ffi::OsStrExt;
 
     const TEXT: &str = "\
 27 1 254:0 / / rw,relatime - ext4 /dev/vda rw,discard
@@ -181,6 +198,13 @@ nonsense
         assert_eq!(of("/home/y", None, Some("254:0")), Some(27), "the device decides");
         assert_eq!(of("/home/x/z", None, None), Some(44), "the last mounted is on top");
         assert_eq!(of("/homework", None, None), Some(27), "whole components");
+    }
+
+    #[test]
+    fn a_mount_point_that_is_no_text_keeps_its_bytes() {
+        let list = b"44 27 0:52 / /mnt/caf\xe9\\040x rw - tmpfs t rw\n";
+        let mounts = parse_mounts(&as_text(list));
+        assert_eq!(mounts[0].mount_point.as_os_str().as_bytes(), b"/mnt/caf\xe9 x");
     }
 
     #[test]

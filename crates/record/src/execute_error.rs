@@ -107,6 +107,17 @@ pub enum ExecuteError {
         /// The device's logical block, bytes.
         logical_block: u64,
     },
+    /// The plan's workers and their buffers need more memory than there is.
+    TooMuchMemory {
+        /// Workers.
+        workers: u64,
+        /// Bytes of all their buffers.
+        buffers: Bytes,
+        /// What is needed.
+        needed: Bytes,
+        /// What there is.
+        left: Bytes,
+    },
     /// There is no memory for a buffer.
     NoMemory {
         /// Of so many bytes.
@@ -134,8 +145,18 @@ pub struct Vocabulary<'a> {
     pub size: &'a str,
     /// The option for the size of an operation.
     pub block: &'a str,
+    /// The option for the number of workers.
+    pub workers: &'a str,
+    /// The option for outstanding operations; empty where there is none.
+    pub depth: &'a str,
     /// What else a path may be that is not there.
     pub missing: &'a str,
+}
+
+impl From<fathom_spec::names::NotText> for ExecuteError {
+    fn from(error: fathom_spec::names::NotText) -> Self {
+        ExecuteError::Target { what: error.to_string(), hint: fathom_spec::names::NotText::HINT.to_owned() }
+    }
 }
 
 impl Vocabulary<'_> {
@@ -145,6 +166,8 @@ impl Vocabulary<'_> {
         read_only: "measure with --read-only",
         size: "--size",
         block: "--block-size",
+        workers: "--workers",
+        depth: "--depth",
         missing: "a directory can be named too, then fathom makes a scratch file in it",
     };
     /// That of a tool whose command line has no word for consent.
@@ -194,6 +217,9 @@ impl ExecuteError {
                 "blocks of {block} cannot be read past the page cache: the device's logical block is {}",
                 Bytes(*logical_block)
             ),
+            ExecuteError::TooMuchMemory { workers, buffers, needed, left } => format!(
+                "{workers} workers with {buffers} of buffers need {needed} of memory, and {left} are left"
+            ),
             ExecuteError::NoMemory { buffer } => format!("there is no memory for a buffer of {buffer}"),
             ExecuteError::Thread { number, stream, errno } => {
                 format!("cannot start thread {number} of {stream}: {}", system(*errno))
@@ -236,6 +262,11 @@ impl ExecuteError {
             }
             ExecuteError::Misaligned { logical_block, .. } => {
                 format!("use a block size that is a multiple of {logical_block} bytes")
+            }
+            ExecuteError::TooMuchMemory { .. } => {
+                let sizes = [words.workers, words.depth, words.block];
+                let sizes: Vec<&str> = sizes.into_iter().filter(|option| !option.is_empty()).collect();
+                format!("lower {}", sizes.join(" or "))
             }
             ExecuteError::NoMemory { .. } => "copy in smaller blocks".to_owned(),
             ExecuteError::Thread { .. } => {

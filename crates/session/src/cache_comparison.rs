@@ -96,7 +96,7 @@ pub fn run(comparison: &Comparison<'_>, words: &[String], session: &mut Session<
     let scratch = scratch(&place)?;
     let mut permits = Permits::new(Policy::Always);
     permits.add_scratch(&scratch.path);
-    let path = scratch.path.to_string_lossy().into_owned();
+    let path = names::text(&scratch.path)?;
     let mut steps = Step::all(comparison.reads, comparison.flag);
     let (progress, interrupt) =
         (Progress::new(session.progress, &session.console), session.environment.interrupt());
@@ -105,7 +105,7 @@ pub fn run(comparison: &Comparison<'_>, words: &[String], session: &mut Session<
             // What memory still owes to the disk must not be in the way of what goes past it.
             scratch.file.sync_all()?;
         }
-        let plan = (comparison.plan)(&path, size, step.writes, step.direct)?;
+        let plan = (comparison.plan)(path, size, step.writes, step.direct)?;
         let mut nobody = ();
         let mut watch = Watch::new(&mut nobody, &progress, &interrupt, step.says.clone(), Nanos(size.0));
         let request = Request::new(&plan).with_permits(&permits);

@@ -58,6 +58,14 @@ impl Environment {
         }
     }
 
+    /// A variable that names a file, whose bytes need not be text.
+    fn path_variable(&self, name: &str) -> Option<PathBuf> {
+        match &self.source {
+            Source::Process => std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from),
+            Source::Given(_) => self.variable(name).map(PathBuf::from),
+        }
+    }
+
     fn variable(&self, name: &str) -> Option<String> {
         self.named_variable(name).filter(|value| !value.is_empty())
     }
@@ -114,12 +122,17 @@ impl Environment {
     /// Where runs are kept: FATHOM_STORE, or the user's data folder; without a home, nowhere.
     pub fn store_path(&self, asked: Option<PathBuf>) -> Option<PathBuf> {
         let data = || {
-            let own = self.variable("XDG_DATA_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
-            own.or_else(|| self.variable("HOME").map(|home| PathBuf::from(home).join(".local/share")))
+            let own = self.path_variable("XDG_DATA_HOME").filter(|path| path.is_absolute());
+            own.or_else(|| self.path_variable("HOME").map(|home| home.join(".local/share")))
         };
         asked
-            .or_else(|| self.variable("FATHOM_STORE").map(PathBuf::from))
+            .or_else(|| self.path_variable("FATHOM_STORE"))
             .or_else(|| Some(data()?.join("fathom/fathom.db")))
+    }
+
+    /// The user's own directory for files of running programs.
+    pub fn runtime_directory(&self) -> Option<PathBuf> {
+        self.path_variable("XDG_RUNTIME_DIR").filter(|path| path.is_absolute() && path.is_dir())
     }
 
     /// What stdout can show.
@@ -181,7 +194,7 @@ impl Environment {
 
     /// The program of that name on the path.
     pub fn program(&self, name: &str) -> Option<PathBuf> {
-        let path = self.variable("PATH")?;
+        let path = self.path_variable("PATH")?;
         std::env::split_paths(&path).map(|directory| directory.join(name)).find(|program| program.is_file())
     }
 
@@ -215,6 +228,11 @@ impl Environment {
     pub fn write_consents(&self) -> Vec<String> {
         let names = self.variable("FATHOM_WRITE_CONSENT").unwrap_or_default();
         names.split(',').map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned).collect()
+    }
+
+    /// May commands be run that a file or a tool's words name? FATHOM_EXEC_CONSENT=1, for languages without `--allow-exec`.
+    pub fn exec_consent(&self) -> bool {
+        self.variable("FATHOM_EXEC_CONSENT").is_some_and(|value| value == "1")
     }
 
     /// Seconds since 1970: a seed that is another one each time.

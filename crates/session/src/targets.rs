@@ -5,7 +5,9 @@ use anyhow::{Context, Result, bail};
 use fathom_host::{
     Roots, Scratch, Storage, TargetKind, database_directory, directory_of, extents, resolve, scratch,
 };
-use fathom_spec::{Bytes, GIB, MIB};
+use fathom_spec::{Bytes, GIB, MIB, names};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 /// One target, ready.
@@ -143,7 +145,7 @@ pub fn room_for(free: u64, total: u64, asked: Option<Bytes>) -> Result<Bytes> {
 
 /// The files that a database keeps below a directory or that a pattern names, of 1 MiB and more, and those left
 /// out with the reason.
-pub fn data_files(pattern: &str) -> Result<(Vec<PathBuf>, Vec<String>)> {
+pub fn data_files(pattern: &str) -> Result<(Vec<String>, Vec<String>)> {
     let (mut files, mut left_out) = (Vec::new(), Vec::new());
     let path = Path::new(pattern);
     let names: Vec<PathBuf> = match path.is_dir() {
@@ -157,9 +159,10 @@ pub fn data_files(pattern: &str) -> Result<(Vec<PathBuf>, Vec<String>)> {
             Ok(about) if about.len() < MIB => {
                 left_out.push(format!("{}: {} is less than 1 MiB", name.display(), Bytes(about.len())));
             }
-            Ok(_) => match std::fs::File::open(&name) {
-                Ok(_) => files.push(name),
-                Err(error) => left_out.push(format!("{}: {error}", name.display())),
+            Ok(_) => match (names::text(&name), std::fs::File::open(&name)) {
+                (Ok(text), Ok(_)) => files.push(text.to_owned()),
+                (Err(_), _) => left_out.push(format!("{name:?}: the name is not UTF-8 text")),
+                (_, Err(error)) => left_out.push(format!("{}: {error}", name.display())),
             },
         }
     }
@@ -195,13 +198,18 @@ fn below(directory: &Path, left_out: &mut Vec<String>) -> Vec<PathBuf> {
 fn matching(pattern: &Path) -> Result<Vec<PathBuf>> {
     let directory = directory_of(pattern);
     let name = pattern.file_name().context("a pattern such as '/u01/oradata/*.dbf' is needed")?;
-    let name: Vec<char> = name.to_string_lossy().chars().collect();
     let entries = std::fs::read_dir(directory).map_err(|error| refusal(directory, &error))?;
-    let fits = |entry: &std::fs::DirEntry| {
-        let text: Vec<char> = entry.file_name().to_string_lossy().chars().collect();
-        fits(&name, &text)
-    };
+    let fits = |entry: &std::fs::DirEntry| fits(&characters(name), &characters(&entry.file_name()));
     Ok(entries.flatten().filter(fits).map(|entry| entry.path()).collect())
+}
+
+/// The characters of a name; a byte that is no text is one character of its own.
+fn characters(name: &OsStr) -> Vec<char> {
+    let of_chunk = |chunk: std::str::Utf8Chunk<'_>| -> Vec<char> {
+        let rest = chunk.invalid().iter().map(|byte| char::from_u32(0xF_0000 + u32::from(*byte)));
+        chunk.valid().chars().chain(rest.flatten()).collect()
+    };
+    name.as_bytes().utf8_chunks().flat_map(of_chunk).collect()
 }
 
 fn fits(pattern: &[char], text: &[char]) -> bool {

@@ -16,6 +16,7 @@
 //! | [`discards`] | blocks that are discarded before they are checked |
 //! | [`priority`] | operations at a priority of their own |
 //! | [`error_policy`] | what workers are to the system, and what they put up with |
+//! | [`names`] | names of files as text, or refused |
 //! | [`verb`] | what one operation does |
 //! | [`command`] | commands that run beside |
 //! | [`blocks`] | block work: pattern, mix, sizes, content, verification |
@@ -26,6 +27,7 @@ pub mod copying;
 pub mod data_test;
 pub mod discards;
 pub mod error_policy;
+pub mod names;
 pub mod permits;
 pub mod plan;
 pub mod priority;

@@ -34,6 +34,30 @@ const PLACES: &[(&[&str], &[&str], &str)] = &[
         "only tools and commands speak: write to an `impl Write`",
     ),
     (
+        &["fs::read", "read_to_string", "read_to_end"],
+        &[
+            "crates/host/",
+            // Files that the kernel makes.
+            "crates/session/src/signals.rs",
+            "crates/session/src/record_writer.rs",
+            "crates/tools/fio/src/session/scheduler.rs",
+            "crates/tools/bonnie/src/session/cache.rs",
+            "crates/tools/slob/src/session/os.rs",
+            // Files of throw-away servers that fathom itself has started.
+            "crates/database/src/server/",
+            // The documents of the project, where they are tested.
+            "crates/render/src/record_doc.rs",
+            "crates/tools/fio/src/doc.rs",
+        ],
+        "what a user names is read by host::text_file, up to a limit",
+    ),
+    (
+        &["to_string_lossy"],
+        // Names that the kernel makes, and kinds that are told by a name; nothing is opened by them.
+        &["crates/host/", "crates/database/src/server/"],
+        "a name that is no text is refused by spec::names::text; what is only shown goes through spec::names::shown",
+    ),
+    (
         &[".unwrap()", "todo!", "unimplemented!"],
         &[],
         "an error says what, where and what to do; an impossible one is an expect(\"reason\")",

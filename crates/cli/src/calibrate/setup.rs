@@ -59,7 +59,7 @@ pub(super) fn names(args: &Calibrate) -> Result<(Vec<String>, Vec<String>)> {
     match &args.data_files {
         Some(pattern) => {
             let (files, left_out) = targets::data_files(pattern)?;
-            Ok((files.iter().map(|file| file.to_string_lossy().into_owned()).collect(), left_out))
+            Ok((files, left_out))
         }
         None if args.targets.is_empty() => Ok((vec![".".to_owned()], Vec::new())),
         None => Ok((args.targets.clone(), Vec::new())),

@@ -103,6 +103,9 @@ fn commands_are_run_only_where_that_is_allowed() {
     .expect("a place takes files");
     fio(&place, "x.fio").refuses(1, &["a runs a command", "x.fio:1", "--allow-exec"]);
     assert!(!place.path().join("a.prerun.txt").exists());
+    let mut by_variable = place.fathom(&["fio", "--parse-only", "x.fio"]);
+    by_variable.env("FATHOM_EXEC_CONSENT", "1");
+    crate::place::say(by_variable).ends(0);
     fio(&place, "--allow-exec x.fio").ends(0);
     let read = |name: &str| std::fs::read_to_string(place.path().join(name)).unwrap_or_default();
     assert_eq!((read("a.prerun.txt"), read("a.postrun.txt")), ("before\n".into(), "before\nafter\n".into()));

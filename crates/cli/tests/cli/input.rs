@@ -138,3 +138,78 @@ fn without_permission_the_refusal_names_the_place_and_what_would_do() {
     let said = disk.as_nobody(&["calibrate", &text(&secret)]);
     said.refuses(1, &["cannot look at", "Permission denied", "as a user who may"]);
 }
+
+/// Bytes that no text has, and that take no room: a hole.
+fn hole(place: &Place, name: &str, bytes: u64) -> String {
+    let path = place.path().join(name);
+    std::fs::File::create(&path).and_then(|file| file.set_len(bytes)).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+#[test]
+fn where_a_text_is_meant_a_device_or_a_huge_file_is_refused_before_it_takes_memory() {
+    let place = Place::new();
+    let huge = hole(&place, "huge", 3 << 30);
+    std::fs::rename(hole(&place, "huge2", 3 << 30), place.path().join("o.lun")).unwrap();
+    std::fs::write(place.path().join("inc.fio"), format!("include {huge}\n[a]\nrw=read\n")).unwrap();
+    let run = |words: &[&str]| {
+        // What reads all of it does not fit.
+        let mut command = std::process::Command::new("sh");
+        command
+            .args(["-c", "ulimit -v 1500000; exec \"$@\"", "sh", env!("CARGO_BIN_EXE_fathom")])
+            .args(words);
+        place.at_home(&mut command);
+        crate::place::say(command)
+    };
+    let most = "16 MiB";
+    for (words, status, told) in [
+        (&["fio", &huge][..], 1, most),
+        (&["fio", "inc.fio"], 1, most),
+        (&["fio", "--name=a", &format!("--read_iolog={huge}")], 1, "64 KiB"),
+        (&["slob", "run", "--conf", &huge], 1, most),
+        (&["orion", "-run", "oltp", "-testname", "o"], 1, most),
+        (&["dt", "of=x", &format!("pf={huge}"), "limit=1m", "bs=4k"], 255, most),
+        (&["sysbench", "--explain", &huge], 1, most),
+        (&["sysbench", &format!("--config-file={huge}"), "fileio", "run"], 1, most),
+        (&["fio", "/dev/zero"], 1, "did you mean --filename=/dev/zero?"),
+        (&["slob", "run", "--conf", "/dev/zero"], 1, "character device"),
+        (&["sysbench", "--explain", "/dev/zero"], 1, "character device"),
+        (&["dt", "of=x", "pf=/dev/zero", "limit=1m", "bs=4k"], 255, "character device"),
+    ] {
+        let said = run(words).ends(status);
+        assert!(said.err.contains(told) || said.out.contains(told), "{words:?}: {} {}", said.out, said.err);
+    }
+}
+
+#[test]
+fn what_would_take_more_memory_than_there_is_is_an_error_that_names_the_option() {
+    let place = Place::new();
+    for (words, status, told) in [
+        (&["fio", "--name=a", "--numjobs=24k", "--ioengine=null", "--size=1m"][..], 1, "lower numjobs="),
+        (&["run", "--read", "random", "--workers", "4096", "--no-preflight", "null"], 1, "lower --workers"),
+        (&["bonnie++", "-n", "1000000:0:0", "-s", "0", "-u", "root", "-q"], 1, "lower -c or -n"),
+        (&["run", "--read", "random", "sim:service=4294967296100us"], 1, "more than an hour"),
+        (&["run", "--read", "random", "--depth", "60000", "sim:service=30m"], 1, "outstanding I/Os"),
+    ] {
+        let mut command = std::process::Command::new("sh");
+        command
+            .args(["-c", "ulimit -v 4000000; exec \"$@\"", "sh", env!("CARGO_BIN_EXE_fathom")])
+            .args(words);
+        place.at_home(&mut command);
+        let said = crate::place::say(command).ends(status);
+        assert!(said.err.contains(told), "{words:?}: {} {}", said.out, said.err);
+    }
+    // As coreutils' dd, which fills a record up without keeping it.
+    let mut command = std::process::Command::new("sh");
+    let dd = "ulimit -v 1000000; printf 'a\\n' | \"$0\" dd cbs=8589934592 conv=block obs=1M status=none | head -c 3";
+    command.args(["-c", dd, env!("CARGO_BIN_EXE_fathom")]);
+    place.at_home(&mut command);
+    assert_eq!(crate::place::say(command).ends(0).out, "a  ");
+}
+
+#[test]
+fn a_simulated_device_of_many_ways_is_as_fast_as_one_of_few() {
+    let place = Place::new();
+    let words = ["run", "--read", "random", "--depth", "1000", "--time", "20ms", "--no-preflight"];
+    place.say(&[&words[..], &["sim:ways=65536"]].concat()).measures();
+}

@@ -24,6 +24,7 @@ mod guard;
 mod guard_matrix;
 mod input;
 mod iozone;
+mod names;
 mod orion;
 mod output;
 mod peers_faults;

@@ -177,7 +177,12 @@ fn slob_conf_makes_slobs_lines_and_files() {
     fs::write(place.path("hook"), "#!/bin/sh\necho $1 >> hooks\n").unwrap();
     fs::set_permissions(place.path("hook"), fs::Permissions::from_mode(0o755)).unwrap();
     place.good("setup IOPS 1");
-    let out = place.good("run 1 --run-time 4s --warm-up 500ms");
+    let refused = place.slob("run 1 --run-time 4s --warm-up 500ms");
+    let why = said(&refused.stderr);
+    assert_eq!(refused.status.code(), Some(1), "{why}");
+    assert!(why.contains("slob.conf names EXTERNAL_SCRIPT ./hook") && why.contains("--allow-exec"), "{why}");
+    assert!(!place.path("hooks").exists(), "a file that lies here runs no program");
+    let out = place.good("run 1 --run-time 4s --warm-up 500ms --allow-exec");
     for line in [
         "UPDATE_PCT: 10\n",
         "SCALE: 80M (10240 blocks)\n",

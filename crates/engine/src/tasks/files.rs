@@ -6,7 +6,7 @@ use fathom_drive::{Act, Serial, Trouble};
 use fathom_host::Roots;
 use fathom_record::{EventKind, ExecuteError};
 use fathom_spec::Permits;
-use fathom_spec::{Bytes, Entry, Files, StatCall, Stream, StreamId, Verb};
+use fathom_spec::{Bytes, Entry, Files, StatCall, Stream, StreamId, Verb, names};
 use rand_xoshiro::Xoshiro256Plus;
 use rand_xoshiro::rand_core::{RngCore, SeedableRng};
 use rustix::fs::{AtFlags, Mode, OFlags, StatxFlags};
@@ -317,7 +317,7 @@ impl Filing {
             offset: Bytes(0),
             errno: errno.raw_os_error(),
             moved: Bytes(0),
-            target: self.path().to_string_lossy().into_owned(),
+            target: names::shown(&self.path()),
             times: 1,
         }
     }

@@ -143,7 +143,9 @@ fn measure(options: &Options, load: BulkLoad, barrier: &Barrier, session: &mut S
     let mut tests =
         Tests { options, barrier, console: &console, interrupt: &interrupt, measurement, done: Vec::new() };
     let name = options.name.clone();
-    let name = name.unwrap_or_else(|| rustix::system::uname().nodename().to_string_lossy().into_owned());
+    let name = name.unwrap_or_else(|| {
+        String::from_utf8_lossy(rustix::system::uname().nodename().to_bytes()).into_owned()
+    });
     if options.runs.is_some_and(|runs| runs > 0) {
         let _ = writeln!(console.out(), "{CSV_HEADER}");
     }

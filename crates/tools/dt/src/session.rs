@@ -45,6 +45,8 @@ const WORDS: Vocabulary<'static> = Vocabulary {
     size: "limit=",
     block: "bs=",
     missing: "it must be in a directory that is there",
+    workers: "threads= or slices=",
+    depth: "aios=",
     ..Vocabulary::PEER
 };
 

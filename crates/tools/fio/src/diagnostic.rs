@@ -11,6 +11,8 @@ pub struct Source {
     pub name: String,
     /// All of it.
     pub text: String,
+    /// Lines before it: of a recording only the line is kept in which something is wrong.
+    pub lines_before: usize,
 }
 
 /// A part of a source.
@@ -33,7 +35,7 @@ impl Place {
     /// Line and column, both from 1; the column counts characters.
     pub fn line_and_column(&self) -> (usize, usize) {
         let before = self.source.text.get(..self.span.start).unwrap_or_default();
-        let line = before.matches('\n').count() + 1;
+        let line = self.source.lines_before + before.matches('\n').count() + 1;
         let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
         (line, column)
     }
@@ -120,7 +122,7 @@ mod tests {
     use super::*;
 
     fn source() -> Arc<Source> {
-        Arc::new(Source { name: "x.fio".into(), text: "[a]\nrw=read\nblok=4k\n".into() })
+        Arc::new(Source { name: "x.fio".into(), text: "[a]\nrw=read\nblok=4k\n".into(), lines_before: 0 })
     }
 
     #[test]

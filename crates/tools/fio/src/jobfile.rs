@@ -73,7 +73,7 @@ struct Parser<'a> {
 
 impl Parser<'_> {
     fn source(&mut self, name: &str, text: String, depth: usize) {
-        let source = Arc::new(Source { name: name.to_owned(), text });
+        let source = Arc::new(Source { name: name.to_owned(), text, lines_before: 0 });
         let mut start = 0;
         for whole in source.text.split_inclusive('\n') {
             if self.troubles.len() >= TROUBLES_MOST {
@@ -222,7 +222,7 @@ pub fn quoted_for_shell(value: &str) -> String {
 
 /// The words of a command line as a source, with the place of each.
 pub fn words_as_source(words: &[String]) -> (Arc<Source>, VecDeque<Place>) {
-    let source = Arc::new(Source { name: "command line".to_owned(), text: words.join(" ") });
+    let source = Arc::new(Source { name: "command line".to_owned(), text: words.join(" "), lines_before: 0 });
     let mut start = 0;
     let places = words
         .iter()

@@ -46,6 +46,9 @@ impl Tool for Fio {
 }
 
 /// fio's exit status when a signal ended it.
+/// The words for what an executor refuses.
+const WORDS: Vocabulary<'static> =
+    Vocabulary { size: "size=", block: "bs=", workers: "numjobs=", depth: "iodepth=", ..Vocabulary::PEER };
 const BY_SIGNAL: u8 = 128;
 
 /// Runs the command on the words after its name and answers fio's exit status.
@@ -77,7 +80,7 @@ fn run(words: &[String], session: &mut Session<'_>) -> u8 {
 fn in_words(error: &Error) -> String {
     match (error.downcast_ref::<Trouble>(), error.downcast_ref::<ExecuteError>()) {
         (Some(trouble), _) => trouble.render(),
-        (_, Some(error)) => format!("fio: {}", error.in_words(&Vocabulary::PEER)),
+        (_, Some(error)) => format!("fio: {}", error.in_words(&WORDS)),
         _ => format!("fio: {error}"),
     }
 }

@@ -198,7 +198,8 @@ fn understood(
     let sections = jobfile::parse("fuzz.fio", text, &around)?;
     let parts = Parts { files: vec![sections], ..Parts::default() };
     let (mut jobs, _) = fathom_fio::understood(parts, &[], &|_, _| Ok(b"bytes of a file".to_vec()))?;
-    recall(&mut jobs, recorded, &|_, _| Some("/dev/disk1".to_owned())).map_err(|trouble| vec![trouble])?;
+    let open = |name: &str| Ok(Box::new(std::io::Cursor::new(recorded(name)?)) as Box<dyn std::io::BufRead>);
+    recall(&mut jobs, &open, &|_, _| Some("/dev/disk1".to_owned())).map_err(|trouble| vec![trouble])?;
     let planned = plan(&jobs, &Facts { look: &look, chance: 5 }).map_err(|trouble| vec![trouble])?;
     let _ = reported(&jobs, &planned, 1);
     Ok(planned)
@@ -251,13 +252,13 @@ fn recordings_are_read_or_told_with_a_place() {
         let mut chance = Chance(number.wrapping_mul(0xD6E8_FEB8_6659_FD93) | 1);
         let bytes = recording(&mut chance);
         case(number, &String::from_utf8_lossy(&bytes), || {
-            match blktrace::read(&bytes) {
+            match blktrace::read(&mut bytes.as_slice()) {
                 Ok(queued) => {
                     assert!(queued.actions.iter().all(|a| (a.file as usize) < queued.devices.len()))
                 }
                 Err(what) => assert!(!what.is_empty()),
             }
-            if let Err(trouble) = iolog::read("fuzz.log", &String::from_utf8_lossy(&bytes)) {
+            if let Err(trouble) = iolog::read("fuzz.log", &mut bytes.as_slice()) {
                 assert!(trouble.at.is_some() && !trouble.hint.is_empty(), "{trouble:?}");
             }
         });

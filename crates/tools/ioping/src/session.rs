@@ -75,6 +75,8 @@ const WORDS: Vocabulary<'static> = Vocabulary {
     block: "-s",
     read_only: "leave -W out",
     missing: "it must be a directory, a file or a device",
+    workers: "",
+    depth: "",
     ..Vocabulary::PEER
 };
 
@@ -85,6 +87,13 @@ struct Place {
     scratch: Option<Scratch>,
 }
 
+impl Place {
+    /// Its name: what was typed, and ASCII behind it.
+    fn name<'a>(&'a self, options: &'a Options) -> &'a str {
+        self.path.to_str().unwrap_or(&options.target)
+    }
+}
+
 fn measure(options: &Options, session: &mut Session<'_>) -> Result<(), Failure> {
     let (console, environment) = (session.console.clone(), session.environment.clone());
     options.warnings().iter().for_each(|warning| complain(&console, warning));
@@ -93,7 +102,7 @@ fn measure(options: &Options, session: &mut Session<'_>) -> Result<(), Failure> 
     let seed = environment.nanoseconds();
     prepare(options, facts, &options.target, seed)?;
     let place = place(options, facts, &session.roots)?;
-    let preparation = prepare(options, facts, &place.path.to_string_lossy(), seed)?;
+    let preparation = prepare(options, facts, place.name(options), seed)?;
     let label = label(options, facts, &session.roots);
     let ready = existing([options.target.as_str()]);
     let mut measurement = session.begin(Setup {
@@ -190,7 +199,7 @@ fn permits(
     match &place.scratch {
         Some(scratch) => permits.add_scratch(&scratch.path),
         None if options.keep && preparation.layout.is_some() => {
-            permits.add_named(place.path.to_string_lossy());
+            permits.add_named(place.name(options));
         }
         None if preparation.consents_to_write && place.path.is_file() => permits.add_named(&options.target),
         None if preparation.consents_to_write => permits.add_consent(&options.target),

@@ -25,6 +25,8 @@ const WORDS: Vocabulary<'static> = Vocabulary {
     size: "-s",
     block: "-r",
     missing: "it must be in a directory that is there",
+    workers: "-t",
+    depth: "-k",
     ..Vocabulary::PEER
 };
 

@@ -79,7 +79,7 @@ fn run(words: &[String], session: &mut Session<'_>) -> Result<Ended> {
     }
     orion::plan::fits(&options, &found.luns, &points.loads)?;
     luns::guard_all(&options, &found, &session.roots, &permits)?;
-    let name = Path::new(&base).file_name().map_or(base.clone(), |name| name.to_string_lossy().into_owned());
+    let name = Path::new(&base).file_name().and_then(std::ffi::OsStr::to_str).unwrap_or(&base).to_owned();
     let report = Report {
         options: &options,
         points: &points,

@@ -10,6 +10,7 @@ mod messages;
 
 use crate::{self as sysbench, Command, Mode, Options, Stream, report};
 use ending::Elapsed;
+use fathom_host::text_file::{self, TextError};
 use fathom_record::{Attachments, ExecuteError, Sink};
 use fathom_session::measurement::{existing, load_of, tell_notes};
 use fathom_session::tool::Tool;
@@ -18,7 +19,7 @@ use fathom_spec::{Permits, Policy, StreamId};
 use live::Live;
 use log::DebugLog;
 use messages::{Messages, print};
-use std::io::{Read, Write};
+use std::io::Write;
 
 /// The tool, for the list of tools.
 pub struct Sysbench;
@@ -40,7 +41,7 @@ impl Tool for Sysbench {
 /// Runs the words after the name and answers sysbench's exit status.
 fn run(words: &[String], session: &mut Session<'_>) -> u8 {
     let console = session.console.clone();
-    let read = |path: &str| std::fs::read_to_string(path).map_err(|error| errno_text::of_error(&error));
+    let read = |path: &str| text_file::read(path).map_err(|error| words_of(&error));
     let invocation = sysbench::parse(words, &read);
     for (stream, text) in &invocation.messages {
         match stream {
@@ -77,19 +78,25 @@ fn permits(options: &Options, environment: &Environment) -> Permits {
     permits
 }
 
-fn explain(name: &str, console: &Console) -> u8 {
-    let mut text = String::new();
-    let read = match name {
-        "-" => std::io::stdin().read_to_string(&mut text).map(|_| ()),
-        path => std::fs::read_to_string(path).map(|read| text = read),
-    };
-    if let Err(error) = read {
-        console.complain(format_args!(
-            "error: cannot read {name}: {}\nhint: name a file, or - for what is piped in",
-            errno_text::of_error(&error)
-        ));
-        return 1;
+/// Why a text cannot be read, in the system's words where they are the system's.
+fn words_of(error: &TextError) -> String {
+    match error {
+        TextError::System(error) => errno_text::of_error(error),
+        error => error.to_string(),
     }
+}
+
+fn explain(name: &str, console: &Console) -> u8 {
+    let text = match text_file::read_named(name) {
+        Ok(text) => text,
+        Err(error) => {
+            console.complain(format_args!(
+                "error: cannot read {name}: {}\nhint: name a file, or - for what is piped in",
+                words_of(&error)
+            ));
+            return 1;
+        }
+    };
     match sysbench::explain(&text) {
         Some(explanation) => {
             print(&explanation, console);

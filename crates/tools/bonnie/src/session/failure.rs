@@ -12,6 +12,8 @@ const WORDS: Vocabulary<'static> = Vocabulary {
     size: "-s",
     block: "chunk of -s",
     missing: "it must be in a directory that is there",
+    workers: "-c",
+    depth: "-n",
     ..Vocabulary::PEER
 };
 

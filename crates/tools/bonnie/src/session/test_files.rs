@@ -3,6 +3,7 @@
 use super::CLEANING;
 use crate::{Options, Test};
 use fathom_host::{Roots, output_file};
+use fathom_spec::names as file_names;
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
 
@@ -22,8 +23,11 @@ struct TestPath {
 pub fn names(options: &Options) -> Vec<String> {
     let own = format!("Bonnie.{}", std::process::id());
     let name = |copy: u32| if options.copies > 1 { format!("{own}.{copy}") } else { own.clone() };
-    let path = |copy| Path::new(&options.directory).join(name(copy)).to_string_lossy().into_owned();
-    (0..options.copies).map(path).collect()
+    (0..options.copies).map(|copy| text(&Path::new(&options.directory).join(name(copy)))).collect()
+}
+
+fn text(path: &Path) -> String {
+    file_names::text(path).expect("a directory that was typed, and ASCII").to_owned()
 }
 
 impl TestFiles {
@@ -35,7 +39,7 @@ impl TestFiles {
 
     /// Their names.
     pub fn names(&self) -> Vec<String> {
-        self.paths.iter().map(|own| own.path.to_string_lossy().into_owned()).collect()
+        self.paths.iter().map(|own| text(&own.path)).collect()
     }
 
     /// Bytes of those that are there.
@@ -54,7 +58,7 @@ impl TestFiles {
         }
         self.paths.iter().try_for_each(|own| {
             // bonnie++ works in its directory.
-            let name = own.path.file_name().unwrap_or_default().to_string_lossy();
+            let name = file_names::shown(own.path.file_name().unwrap_or_default());
             let made = match test {
                 test if test.begins_anew() => {
                     own.can_be_made().map_err(|_| format!("Can't open file ./{name}\n"))

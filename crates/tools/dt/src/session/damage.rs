@@ -137,7 +137,7 @@ fn save(corruption: &Corruption, read: Option<&[u8]>, thread: u32) -> Vec<String
     let name = corruption.name.as_str();
     let path = Path::new(name);
     let base = match path.starts_with("/dev") {
-        true => path.file_name().map_or_else(|| name.to_owned(), |name| name.to_string_lossy().into_owned()),
+        true => path.file_name().and_then(std::ffi::OsStr::to_str).unwrap_or(name).to_owned(),
         false => name.to_owned(),
     };
     let number = corruption.number - 1;
@@ -157,8 +157,10 @@ fn save(corruption: &Corruption, read: Option<&[u8]>, thread: u32) -> Vec<String
 /// byte, the block.
 pub fn trigger(options: &Options, context: JobContext<'_>, what: &str, at: u64) {
     let Some(command) = &options.trigger else { return };
-    if !context.environment.write_consents().iter().any(|name| name == "trigger") {
-        return say(context, "The trigger was not run: set FATHOM_WRITE_CONSENT=trigger to allow it.");
+    // FATHOM_WRITE_CONSENT=trigger is how it was said at first.
+    let by_name = || context.environment.write_consents().iter().any(|name| name == "trigger");
+    if !context.environment.exec_consent() && !by_name() {
+        return say(context, "The trigger was not run: set FATHOM_EXEC_CONSENT=1 to allow it.");
     }
     let (block, name) = (options.block, options.name());
     let words =

@@ -154,7 +154,7 @@ fn storages(crew: &[Options]) -> Vec<Ready> {
         names.extend(own.output.as_deref().map(|output| {
             let path = Path::new(output);
             match own.changes() && (path.is_file() || !path.exists()) {
-                true => directory_of(path).to_string_lossy().into_owned(),
+                true => directory_of(path).to_str().unwrap_or(output).to_owned(),
                 false => output.to_owned(),
             }
         }));

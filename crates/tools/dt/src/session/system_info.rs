@@ -73,7 +73,7 @@ pub fn lengths(options: &Options, roots: &Roots) -> Result<(u64, Option<u64>)> {
 
 /// This host's name.
 pub fn host() -> String {
-    rustix::system::uname().nodename().to_string_lossy().into_owned()
+    String::from_utf8_lossy(rustix::system::uname().nodename().to_bytes()).into_owned()
 }
 
 /// A prefix with `%d %h %p %u %j %t` and the like filled in.
@@ -104,7 +104,7 @@ pub fn prefix(text: &str, name: &str, host: &str, user: &str, thread: u32) -> St
 /// Everything for the statistics.
 pub fn read(options: &Options, roots: &Roots, target: &Target, environment: &Environment) -> SystemInfo {
     let about = rustix::system::uname();
-    let text = |part: &std::ffi::CStr| part.to_string_lossy().into_owned();
+    let text = |part: &std::ffi::CStr| String::from_utf8_lossy(part.to_bytes()).into_owned();
     let host = host();
     let addresses = (host.as_str(), 0).to_socket_addrs().ok();
     let address = addresses.and_then(|mut all| all.find(std::net::SocketAddr::is_ipv4));

@@ -324,8 +324,8 @@ fn pass_facts(
 ) -> Result<PassFacts> {
     let pattern = match &options.pattern {
         Pattern::File(name) => {
-            let bytes =
-                std::fs::read(name).map_err(|error| anyhow!("cannot read pattern file {name}: {error}"))?;
+            let bytes = fathom_host::text_file::read_bytes(name)
+                .map_err(|error| anyhow!("cannot read pattern file {name}: {error}"))?;
             if bytes.is_empty() {
                 bail!("pattern file {name} is empty");
             }

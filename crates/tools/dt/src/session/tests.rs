@@ -89,7 +89,7 @@ fn a_test_that_does_not_move_is_told_each_time_and_its_trigger_needs_consent() {
         out,
         "dt (j:1 t:1): WARNING: No progress made on FILE for 1 seconds (write, 3 records done, 1 I/Os outstanding)\n\
          dt (j:1 t:1): WARNING: No progress made on FILE for 2 seconds (write, 3 records done, 1 I/Os outstanding)\n\
-         The trigger was not run: set FATHOM_WRITE_CONSENT=trigger to allow it.\n"
+         The trigger was not run: set FATHOM_EXEC_CONSENT=1 to allow it.\n"
     );
 }
 

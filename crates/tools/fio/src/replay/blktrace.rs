@@ -4,6 +4,7 @@
 
 use crate::recording::{ACTIONS_MOST, Action, Deed, FILES_MOST};
 use std::collections::HashMap;
+use std::io::{BufRead, Read};
 
 /// The upper 24 bits of the first word.
 const MAGIC: u32 = 0x6561_7400;
@@ -96,9 +97,23 @@ impl Header {
     }
 }
 
+/// The part of an event behind its header, bytes; an error where it is no event of this version.
+fn check(event: &Event<'_>, count: usize, at: u64) -> Result<usize, String> {
+    let magic = event.word(0);
+    if magic != MAGIC | VERSION {
+        return Err(match magic & 0xFFFF_FF00 == MAGIC {
+            true => format!("event {count} is of version {}, and version {VERSION} is read", magic & 0xFF),
+            false => format!("event {count} at byte {at} does not begin as events do"),
+        });
+    }
+    Ok(event.half(46).into())
+}
+
+const NO_TRACE: &str = "it does not begin as blktrace's files do";
+
 /// All events, and whether their byte order is the other one than little endian.
 pub(super) fn headers(bytes: &[u8]) -> Result<(bool, Vec<Header>), String> {
-    let big = order(bytes).ok_or("it does not begin as blktrace's files do")?;
+    let big = order(bytes).ok_or(NO_TRACE)?;
     let (mut at, mut all) = (0, Vec::new());
     while at < bytes.len() {
         let count = all.len() + 1;
@@ -106,16 +121,7 @@ pub(super) fn headers(bytes: &[u8]) -> Result<(bool, Vec<Header>), String> {
             return Err(format!("event {count} at byte {at} is cut off"));
         };
         let event = Event { bytes: header, big };
-        let magic = event.word(0);
-        if magic != MAGIC | VERSION {
-            return Err(match magic & 0xFFFF_FF00 == MAGIC {
-                true => {
-                    format!("event {count} is of version {}, and version {VERSION} is read", magic & 0xFF)
-                }
-                false => format!("event {count} at byte {at} does not begin as events do"),
-            });
-        }
-        let end = at + HEADER + usize::from(event.half(46));
+        let end = at + HEADER + check(&event, count, at as u64)?;
         if end > bytes.len() {
             return Err(format!("event {count} is cut off"));
         }
@@ -126,16 +132,39 @@ pub(super) fn headers(bytes: &[u8]) -> Result<(bool, Vec<Header>), String> {
     Ok((big, all))
 }
 
-/// Reads the events. An error says what is wrong and with which event.
-pub fn read(bytes: &[u8]) -> Result<Queued, String> {
-    let (big, headers) = headers(bytes)?;
-    let mut queued = Queued::default();
-    let mut numbers: HashMap<u32, u32> = HashMap::new();
-    let mut first_ns = None;
-    for (count, header) in (1..).zip(headers) {
-        let event = Event { bytes: &bytes[header.at..header.at + HEADER], big };
+/// Reads the events one by one. An error says what is wrong and with which event.
+pub fn read(input: &mut dyn BufRead) -> Result<Queued, String> {
+    let cannot = |error: std::io::Error| error.to_string();
+    let mut trace = Trace::default();
+    let (mut at, mut count, mut big) = (0u64, 0, None);
+    while !input.fill_buf().map_err(cannot)?.is_empty() {
+        count += 1;
+        let mut bytes = [0; HEADER];
+        input.read_exact(&mut bytes).map_err(|_| format!("event {count} at byte {at} is cut off"))?;
+        let big = *big.get_or_insert(order(&bytes).ok_or(NO_TRACE)?);
+        let event = Event { bytes: &bytes, big };
+        let more = check(&event, count, at)? as u64;
+        if std::io::copy(&mut input.take(more), &mut std::io::sink()).map_err(cannot)? < more {
+            return Err(format!("event {count} is cut off"));
+        }
+        at += HEADER as u64 + more;
+        trace.take(&event, count)?;
+    }
+    if count == 0 { Err(NO_TRACE.to_owned()) } else { Ok(trace.queued) }
+}
+
+/// What was read so far.
+#[derive(Default)]
+struct Trace {
+    queued: Queued,
+    numbers: HashMap<u32, u32>,
+    first_ns: Option<u64>,
+}
+
+impl Trace {
+    fn take(&mut self, event: &Event<'_>, count: usize) -> Result<(), String> {
         let (length, action, device) = (event.word(24), event.word(28), event.word(36));
-        let Some(deed) = deed(action, length) else { continue };
+        let Some(deed) = deed(action, length) else { return Ok(()) };
         let offset = event.double(16).checked_mul(SECTOR).filter(|offset| *offset < 1 << 62);
         let (Some(offset), true) = (offset, length <= i32::MAX as u32) else {
             return Err(format!(
@@ -144,9 +173,10 @@ pub fn read(bytes: &[u8]) -> Result<Queued, String> {
             ));
         };
         let time_ns = event.double(8);
-        let first_ns = *first_ns.get_or_insert(time_ns);
+        let first_ns = *self.first_ns.get_or_insert(time_ns);
+        let queued = &mut self.queued;
         let next = queued.devices.len();
-        let file = *numbers.entry(device).or_insert_with(|| {
+        let file = *self.numbers.entry(device).or_insert_with(|| {
             queued.devices.push((device >> 20, device & 0xF_FFFF));
             next as u32
         });
@@ -156,8 +186,8 @@ pub fn read(bytes: &[u8]) -> Result<Queued, String> {
         let at_ns = time_ns.saturating_sub(first_ns);
         let (offset, length) = if deed == Deed::Fsync { (0, 0) } else { (offset, length) };
         queued.actions.push(Action { at_ns, deed, file, offset, length });
+        Ok(())
     }
-    Ok(queued)
 }
 
 fn deed(action: u32, length: u32) -> Option<Deed> {
@@ -213,7 +243,7 @@ pub(crate) mod tests {
         bytes.extend(event(3000, 16, 512, QUEUE | GROUP | WRITE << 16, SDA | 3, &[0; 8]));
         bytes.extend(event(4000, 64, 8192, QUEUE | (DISCARD | WRITE) << 16, SDA, &[]));
         bytes.extend(event(5000, 0, 0, QUEUE | (FLUSH | WRITE) << 16, SDA, &[]));
-        let told = read(&bytes).unwrap();
+        let told = read(&mut &bytes[..]).unwrap();
         assert_eq!(told.devices, [(8, 0), (8, 3)]);
         let action = |at_ns, deed, file, offset, length| Action { at_ns, deed, file, offset, length };
         assert_eq!(
@@ -236,23 +266,23 @@ pub(crate) mod tests {
             big.extend(little[at..at + width].iter().rev());
             at += width;
         }
-        assert_eq!(read(&big), read(&little));
+        assert_eq!(read(&mut &big[..]), read(&mut &little[..]));
     }
 
     #[test]
     fn broken_files_are_told_with_the_event() {
         let good = event(1000, 8, 4096, QUEUE, SDA, &[]);
-        assert_eq!(read(&good[..40]).unwrap_err(), "event 1 at byte 0 is cut off");
+        assert_eq!(read(&mut &good[..40][..]).unwrap_err(), "event 1 at byte 0 is cut off");
         let mut cut = good.clone();
         cut[46] = 9;
-        assert_eq!(read(&cut).unwrap_err(), "event 1 is cut off");
+        assert_eq!(read(&mut &cut[..]).unwrap_err(), "event 1 is cut off");
         let mut other = [good.clone(), good.clone()].concat();
         other[HEADER] = 5;
-        assert_eq!(read(&other).unwrap_err(), "event 2 is of version 5, and version 7 is read");
+        assert_eq!(read(&mut &other[..]).unwrap_err(), "event 2 is of version 5, and version 7 is read");
         other[HEADER + 1] = 5;
-        assert_eq!(read(&other).unwrap_err(), "event 2 at byte 48 does not begin as events do");
+        assert_eq!(read(&mut &other[..]).unwrap_err(), "event 2 at byte 48 does not begin as events do");
         let far = event(1000, u64::MAX / 2, 4096, QUEUE, SDA, &[]);
-        assert!(read(&far).unwrap_err().contains("are not possible"));
+        assert!(read(&mut &far[..]).unwrap_err().contains("are not possible"));
         assert!(!is_trace(b"fio version 2 iolog") && is_trace(&good));
     }
 }

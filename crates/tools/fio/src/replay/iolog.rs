@@ -3,8 +3,9 @@
 
 use crate::diagnostic::{Place, Source, Trouble};
 use crate::recording::{ACTIONS_MOST, Action, Deed, FILES_MOST, Recorded};
+use fathom_host::text_file::next_line;
 use std::collections::HashMap;
-use std::ops::Range;
+use std::io::BufRead;
 use std::sync::Arc;
 
 /// How the first line begins.
@@ -19,28 +20,36 @@ const SHORTEST_WAIT_US: u64 = 100;
 /// Bytes that one action may have.
 const LENGTH_MOST: u64 = i32::MAX as u64;
 
-/// Reads a log; `name` is for messages.
-pub fn read(name: &str, text: &str) -> Result<Recorded, Trouble> {
+/// Bytes that a line may have: a path, an action and numbers.
+const LINE_MOST: u64 = 64 << 10;
+
+/// Reads a log line by line; `name` is for messages.
+pub fn read(name: &str, input: &mut dyn BufRead) -> Result<Recorded, Trouble> {
     let mut reader =
         Reader { recorded: Recorded { path: name.to_owned(), ..Recorded::default() }, ..Reader::default() };
-    let trouble = |span: Range<usize>, (what, hint): Wrong| {
-        // Only who has to tell of it copies the text.
-        let source = Arc::new(Source { name: name.to_owned(), text: text.to_owned() });
-        Trouble::at(&Place::new(&source, span), what, hint)
+    let trouble = |number: usize, line: &str, (what, hint): Wrong| {
+        let source = Source { name: name.to_owned(), text: line.to_owned(), lines_before: number };
+        Trouble::at(&Place::new(&Arc::new(source), 0..line.len()), what, hint)
     };
-    let mut start = 0;
-    for (number, whole) in text.split_inclusive('\n').enumerate() {
-        let line = whole.trim_end();
+    let mut bytes = Vec::new();
+    for number in 0.. {
+        let more = next_line(input, LINE_MOST, &mut bytes);
+        let more = more.map_err(|error| {
+            trouble(number, "", wrong(&format!("the line is no line of a log: {error}"), "see the log"))
+        })?;
+        if !more {
+            break;
+        }
+        let line = std::str::from_utf8(&bytes).map_err(|_| trouble(number, "", not_a_log()))?.trim_end();
         let done = match number {
             0 => reader.first(line),
             _ if line.trim_start().is_empty() => Ok(()),
             _ => reader.line(line),
         };
-        done.map_err(|wrong| trouble(start..start + line.len(), wrong))?;
-        start += whole.len();
+        done.map_err(|wrong| trouble(number, line, wrong))?;
     }
     if reader.version == 0 {
-        return Err(trouble(0..0, not_a_log()));
+        return Err(trouble(0, "", not_a_log()));
     }
     Ok(reader.recorded)
 }
@@ -56,14 +65,14 @@ fn not_a_log() -> Wrong {
 }
 
 #[derive(Default)]
-struct Reader<'t> {
+struct Reader {
     version: u32,
     recorded: Recorded,
-    numbers: HashMap<&'t str, u32>,
+    numbers: HashMap<String, u32>,
     now_ns: u64,
 }
 
-impl<'t> Reader<'t> {
+impl Reader {
     fn first(&mut self, line: &str) -> Result<(), Wrong> {
         self.version = match line.strip_prefix(BEGINNING).and_then(|rest| rest.strip_suffix(" iolog")) {
             Some("2") => 2,
@@ -77,7 +86,7 @@ impl<'t> Reader<'t> {
         Ok(())
     }
 
-    fn line(&mut self, line: &'t str) -> Result<(), Wrong> {
+    fn line(&mut self, line: &str) -> Result<(), Wrong> {
         let mut words = line.split_ascii_whitespace();
         if self.version == 3 {
             let tick = words.next().and_then(|word| word.parse::<u64>().ok());
@@ -136,15 +145,15 @@ impl<'t> Reader<'t> {
         }
     }
 
-    fn add(&mut self, name: &'t str) -> Result<(), Wrong> {
+    fn add(&mut self, name: &str) -> Result<(), Wrong> {
         if self.recorded.files.len() >= FILES_MOST {
             return Err(wrong("that are too many files", "split the recording"));
         }
         let next = self.recorded.files.len() as u32;
-        self.numbers.entry(name).or_insert_with(|| {
+        if !self.numbers.contains_key(name) {
+            self.numbers.insert(name.to_owned(), next);
             self.recorded.files.push(name.to_owned());
-            next
-        });
+        }
         Ok(())
     }
 
@@ -178,7 +187,7 @@ mod tests {
     #[test]
     fn pauses_of_version_2_add_up_and_short_ones_are_left_out() {
         let text = "fio version 2 iolog\n/a add\n/a open\n/a read 0 4096\n/a wait 99 0\n/a wait 250 0\n/a write 4096 512\n/a wait 100 0\n/a datasync 0 0\n/a sync\n/a close\n";
-        let told = read("x", text).unwrap();
+        let told = read("x", &mut text.as_bytes()).unwrap();
         assert_eq!(told.files, ["/a"]);
         let action = |at_ns, deed, offset, length| Action { at_ns, deed, file: 0, offset, length };
         assert_eq!(
@@ -195,7 +204,7 @@ mod tests {
     #[test]
     fn version_3_has_the_time_of_each_line() {
         let text = "fio version 3 iolog\n0 /a add\n0 /b add\n1 /b open\n7 /b trim 8192 4096\n9 /b close\n";
-        let told = read("x", text).unwrap();
+        let told = read("x", &mut text.as_bytes()).unwrap();
         assert_eq!(told.files, ["/a", "/b"]);
         let trim = Action { at_ns: 7 * TICK_NS, deed: Deed::Trim, file: 1, offset: 8192, length: 4096 };
         assert_eq!(told.actions, [trim]);
@@ -221,7 +230,7 @@ mod tests {
                 "\"wait\" is no action of version 3",
             ),
         ] {
-            let trouble = read("x", &text).unwrap_err().to_string();
+            let trouble = read("x", &mut text.as_bytes()).unwrap_err().to_string();
             assert!(trouble.contains(told), "{trouble}");
         }
     }

@@ -4,18 +4,23 @@ use super::{blktrace, iolog, merge};
 use crate::diagnostic::Trouble;
 use crate::job::Job;
 use crate::recording::{Merge, Recorded, Replay};
+use fathom_host::text_file::limited;
 use fathom_spec::Verb;
 use std::collections::HashMap;
+use std::io::BufRead;
 use std::sync::Arc;
 
-/// The bytes of a file, or why it cannot be read.
-pub type ReadBytes<'a> = &'a dyn Fn(&str) -> Result<Vec<u8>, String>;
+/// Opens a recording, or says why it cannot be read.
+pub type OpenRecording<'a> = &'a dyn Fn(&str) -> Result<Box<dyn BufRead>, String>;
+
+/// Bytes that a recording may have that is put together with others: those are sorted in memory.
+const MERGED_MOST: u64 = 1 << 30;
 
 /// The path of the device with these major and minor numbers, if it is here.
 pub type FindDevice<'a> = &'a dyn Fn(u32, u32) -> Option<String>;
 
 /// Reads what the jobs are to replay.
-pub fn recall(jobs: &mut [Job], read: ReadBytes, device: FindDevice) -> Result<(), Trouble> {
+pub fn recall(jobs: &mut [Job], open: OpenRecording, device: FindDevice) -> Result<(), Trouble> {
     for job in jobs {
         let Some(replay) = &job.replay else { continue };
         if job.engine.is_about_files() || job.engine.name == "cpuio" {
@@ -23,10 +28,10 @@ pub fn recall(jobs: &mut [Job], read: ReadBytes, device: FindDevice) -> Result<(
             return Err(Trouble::at(&replay.at, what, "say another ioengine="));
         }
         let (all, merged) = match &replay.merge {
-            None => (each(job, replay, read, device)?, None),
+            None => (each(job, replay, open, device)?, None),
             Some(how) => {
-                let bytes = put_together(job, replay, how, read)?;
-                (vec![Arc::new(one(job, &how.file, &|_| Ok(bytes.clone()), device)?)], Some(bytes))
+                let bytes = put_together(job, replay, how, open)?;
+                (vec![Arc::new(one(job, &how.file, &mut bytes.as_slice(), device)?)], Some(bytes))
             }
         };
         let occurs = |verb: &Verb| all.iter().any(|recorded| recorded.verbs().contains(verb));
@@ -51,7 +56,7 @@ pub fn recall(jobs: &mut [Job], read: ReadBytes, device: FindDevice) -> Result<(
 fn each(
     job: &Job,
     replay: &Replay,
-    read: ReadBytes,
+    open: OpenRecording,
     device: FindDevice,
 ) -> Result<Vec<Arc<Recorded>>, Trouble> {
     let mut known: HashMap<&str, Arc<Recorded>> = HashMap::new();
@@ -59,7 +64,7 @@ fn each(
     for path in &replay.paths {
         let recorded = match known.get(path.as_str()) {
             Some(recorded) => recorded.clone(),
-            None => Arc::new(one(job, path, read, device)?),
+            None => Arc::new(one(job, path, &mut *opened(job, replay, path, open)?, device)?),
         };
         known.insert(path, recorded.clone());
         all.push(recorded);
@@ -68,27 +73,35 @@ fn each(
 }
 
 /// All paths in one recording.
-fn put_together(job: &Job, replay: &Replay, how: &Merge, read: ReadBytes) -> Result<Vec<u8>, Trouble> {
+fn put_together(job: &Job, replay: &Replay, how: &Merge, open: OpenRecording) -> Result<Vec<u8>, Trouble> {
     let wrong = |what: String| {
         let hint = "name files that were made with: blkparse DEVICE -o /dev/null -d FILE";
         Trouble::at(&replay.at, format!("{}: {what}", job.name), hint)
     };
     let mut texts = Vec::new();
     for path in &replay.paths {
-        texts.push(read(path).map_err(|why| wrong(format!("cannot read {path}: {why}")))?);
+        let cannot = |why: String| wrong(format!("cannot read {path}: {why}"));
+        let input = open(path).map_err(cannot)?;
+        texts.push(limited(input, MERGED_MOST).map_err(|error| cannot(error.to_string()))?);
     }
     let named: Vec<(&str, &[u8])> =
         replay.paths.iter().map(String::as_str).zip(texts.iter().map(Vec::as_slice)).collect();
     merge::merge(&named, how).map_err(wrong)
 }
 
-fn one(job: &Job, path: &str, read: ReadBytes, device: FindDevice) -> Result<Recorded, Trouble> {
+fn opened(job: &Job, replay: &Replay, path: &str, open: OpenRecording) -> Result<Box<dyn BufRead>, Trouble> {
+    let wrong = |why| format!("{}: cannot read {path}: {why}", job.name);
+    open(path).map_err(|why| Trouble::at(&replay.at, wrong(why), "name a recording"))
+}
+
+fn one(job: &Job, path: &str, input: &mut dyn BufRead, device: FindDevice) -> Result<Recorded, Trouble> {
     let Some(replay) = &job.replay else { return Ok(Recorded::default()) };
     let wrong = |what: String, hint: &str| Trouble::at(&replay.at, format!("{}: {what}", job.name), hint);
-    let bytes = read(path).map_err(|why| wrong(format!("cannot read {path}: {why}"), "name a recording"))?;
-    let mut recorded = if blktrace::is_trace(&bytes) {
+    let cannot = |why| wrong(format!("cannot read {path}: {why}"), "name a recording");
+    let first = input.fill_buf().map_err(|error| cannot(error.to_string()))?;
+    let mut recorded = if blktrace::is_trace(first) {
         let hint = "make it with: blkparse DEVICE -o /dev/null -d FILE";
-        let queued = blktrace::read(&bytes).map_err(|what| wrong(format!("{path}: {what}"), hint))?;
+        let queued = blktrace::read(input).map_err(|what| wrong(format!("{path}: {what}"), hint))?;
         let named = |&(major, minor): &(u32, u32)| {
             if replay.redirect.is_some() || job.engine.is_diskless() {
                 return Ok(format!("{major}:{minor}"));
@@ -103,13 +116,14 @@ fn one(job: &Job, path: &str, read: ReadBytes, device: FindDevice) -> Result<Rec
         let files: Result<Vec<String>, Trouble> = queued.devices.iter().map(named).collect();
         Recorded { path: path.to_owned(), files: files?, actions: queued.actions }
     } else {
-        let text = std::str::from_utf8(&bytes).map_err(|_| {
-            wrong(
+        // Enough for the byte that is no text, and not in the middle of a character.
+        if std::str::from_utf8(&first[..first.len().min(4)]).is_err_and(|error| error.error_len().is_some()) {
+            return Err(wrong(
                 format!("{path} is neither fio's log of I/O nor a binary file of blktrace"),
                 "record it with write_iolog=, or with blktrace and blkparse -d",
-            )
-        })?;
-        iolog::read(path, text)?
+            ));
+        }
+        iolog::read(path, input)?
     };
     replay.reshape(&mut recorded);
     if recorded.actions.is_empty() {
@@ -131,7 +145,10 @@ mod tests {
     fn recalled(options: &str, bytes: &[u8]) -> Result<Job, Trouble> {
         let text = format!("[a]\nread_iolog=x\n{options}\n");
         let mut all = vec![meant(&jobs(&text).unwrap().jobs[0]).unwrap()];
-        let read = |name: &str| if name == "x" { Ok(bytes.to_vec()) } else { Err("No such file".to_owned()) };
+        let read = |name: &str| match name {
+            "x" => Ok(Box::new(std::io::Cursor::new(bytes.to_vec())) as Box<dyn BufRead>),
+            _ => Err("No such file".to_owned()),
+        };
         let device = |major, minor| (major == 8).then(|| format!("/dev/sd{minor}"));
         recall(&mut all, &read, &device)?;
         Ok(all.remove(0))

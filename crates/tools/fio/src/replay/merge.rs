@@ -61,7 +61,7 @@ mod tests {
         let (one, other) = (recording(&[1000, 2000, 3000], 1), recording(&[50, 1550], 2));
         let how = Merge { file: String::new(), scalars: scalars.to_vec(), repeats: repeats.to_vec() };
         let merged = merge(&[("a", &one), ("b", &other)], &how).unwrap();
-        read(&merged).unwrap().actions.iter().map(|a| (a.at_ns, a.offset / 512)).collect()
+        read(&mut merged.as_slice()).unwrap().actions.iter().map(|a| (a.at_ns, a.offset / 512)).collect()
     }
 
     #[test]

@@ -127,7 +127,7 @@ mod tests {
         log.done((6 * ms, 11 * ms), Deed::Fsync, 1, (0, 0)).unwrap();
         log.end().unwrap();
         let text = String::from_utf8(bytes).unwrap();
-        let told = iolog::read("x", &text).unwrap();
+        let told = iolog::read("x", &mut text.as_bytes()).unwrap();
         assert_eq!(told.files, ["/a", "/b"]);
         let action =
             |at_ms, deed, file, offset, length| Action { at_ns: at_ms * ms, deed, file, offset, length };

@@ -1,9 +1,10 @@
 //! The command line: words and job files read, questions answered that need no run.
 
 use crate::{self as fio, Job, Section, Surroundings, Trouble, help};
+use fathom_host::text_file::{self, TextError};
 use fathom_host::{Roots, output_file};
 use fathom_session::{Console, Environment};
-use std::io::{Read, Write};
+use std::io::{BufRead, Write};
 use std::path::Path;
 
 /// What the words amount to.
@@ -31,12 +32,13 @@ pub fn read(
     let (page_size, memory_mebibytes, cpus) = environment.machine();
     let around = Surroundings {
         variable: &|name| environment.named_variable(name),
-        include: &|name| text_of(name),
+        include: &|name| text_file::read_named(name).map_err(|error| error.to_string()),
         page_size,
         memory_mebibytes,
         cpus,
     };
-    let line = fio::commandline::parse(words, &around).map_err(|troubles| rendered(&troubles))?;
+    let mut line = fio::commandline::parse(words, &around).map_err(|troubles| rendered(&troubles))?;
+    line.general.allow_exec |= environment.exec_consent();
     if let Some(status) = answer(&line.general, console).map_err(|error| error.to_string())? {
         return Ok(Invocation::Answered(status));
     }
@@ -46,7 +48,8 @@ pub fn read(
     }
     let mut files: Vec<Vec<Section>> = Vec::new();
     for name in &line.files {
-        let text = text_of(name).map_err(|why| format!("fio: unable to open '{name}' job file: {why}"))?;
+        let unable = |error| format!("fio: unable to open '{name}' job file: {}", not_read(name, &error));
+        let text = text_file::read_named(name).map_err(unable)?;
         let shown = if name == "-" { "stdin" } else { name };
         files.push(fio::jobfile::parse(shown, &text, &around).map_err(|troubles| rendered(&troubles))?);
     }
@@ -74,7 +77,7 @@ pub fn read(
         }
     }
     fio::settle_nodes(&mut jobs, &nodes(roots)).map_err(|trouble| trouble.render())?;
-    fio::recall(&mut jobs, &bytes_of, &|major, minor| device(roots, major, minor))
+    fio::recall(&mut jobs, &recording, &|major, minor| device(roots, major, minor))
         .map_err(|trouble| trouble.render())?;
     if jobs.is_empty() && !line.general.parse_only {
         return Ok(no_jobs(console));
@@ -111,19 +114,22 @@ fn write_merged(jobs: &[Job]) -> Result<(), String> {
     Ok(())
 }
 
-/// The bytes of a file that ends.
-fn bytes_of(name: &str) -> Result<Vec<u8>, String> {
-    match std::fs::metadata(name) {
-        Ok(about) if !about.is_file() => Err("it is no regular file".to_owned()),
-        _ => std::fs::read(name).map_err(|error| error.to_string()),
+/// Why a job file cannot be read; a device is meant to be measured.
+fn not_read(name: &str, error: &TextError) -> String {
+    match error {
+        TextError::Device { .. } => format!("{error}\nhint: did you mean --filename={name}?"),
+        _ => error.to_string(),
     }
+}
+
+/// A recording that is read piece by piece.
+fn recording(name: &str) -> Result<Box<dyn BufRead>, String> {
+    text_file::recording(name).map(|(input, _)| input).map_err(|error| error.to_string())
 }
 
 /// The first bytes of a file, at most so many.
 fn head_of(name: &str, most: usize) -> Result<Vec<u8>, String> {
-    let mut bytes = Vec::new();
-    let read = std::fs::File::open(name).and_then(|file| file.take(most as u64).read_to_end(&mut bytes));
-    read.map(|_| bytes).map_err(|error| error.to_string())
+    text_file::read_head(name, most).map_err(|error| error.to_string())
 }
 
 /// The machine's NUMA nodes.
@@ -141,16 +147,6 @@ fn device(roots: &Roots, major: u32, minor: u32) -> Option<String> {
 
 fn rendered(troubles: &[Trouble]) -> String {
     troubles.iter().map(Trouble::render).collect::<Vec<_>>().join("\n")
-}
-
-fn text_of(name: &str) -> Result<String, String> {
-    let mut bytes = Vec::new();
-    let read = match name {
-        "-" => std::io::stdin().lock().read_to_end(&mut bytes).map(|_| ()),
-        _ => std::fs::read(name).map(|text| bytes = text),
-    };
-    read.map_err(|error| error.to_string())?;
-    String::from_utf8(bytes).map_err(|_| "it is no UTF-8 text".to_owned())
 }
 
 /// Questions that need no job.
@@ -221,7 +217,7 @@ fn check(general: &fio::General, jobs: &[Job], roots: &Roots) -> Result<(), Stri
         terms.before.is_some() || terms.after.is_some() || job.engine.command.is_some()
     };
     if let Some(job) = jobs.iter().find(runs).filter(|_| !general.allow_exec) {
-        let hint = "say --allow-exec if you know what it does";
+        let hint = "say --allow-exec, or set FATHOM_EXEC_CONSENT=1, if you know what it does";
         return Err(Trouble::at(&job.at, format!("{} runs a command", job.name), hint).render());
     }
     let cpus = roots.sys.join("devices/system/cpu");

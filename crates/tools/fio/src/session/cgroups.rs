@@ -60,7 +60,7 @@ pub fn make(jobs: &[Job], planned: &mut Planned, roots: &Roots, console: &Consol
         let Some(group) = &jobs[member.job].place.control_group else { continue };
         let tasks = mount.join(group.name.trim_matches('/')).join("tasks");
         let thread = &mut planned.plan.streams[member.stream.0 as usize].thread;
-        thread.control_group = Some(tasks.to_string_lossy().into_owned());
+        thread.control_group = Some(fathom_spec::names::text(&tasks)?.to_owned());
     }
     Ok(groups)
 }

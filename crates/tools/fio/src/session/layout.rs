@@ -56,8 +56,9 @@ pub fn below(folder: &str) -> Result<Vec<String>, String> {
         };
         for entry in std::fs::read_dir(&folder).map_err(cannot)? {
             let entry = entry.map_err(cannot)?;
-            let (kind, path) =
-                (entry.file_type().map_err(cannot)?, entry.path().to_string_lossy().into_owned());
+            let kind = entry.file_type().map_err(cannot)?;
+            let path =
+                fathom_spec::names::text(&entry.path()).map_err(|error| format!("fio: {error}"))?.to_owned();
             match kind {
                 kind if kind.is_dir() => folders.push(path),
                 kind if kind.is_file() => names.push(path),
@@ -279,7 +280,7 @@ pub fn dump(jobs: &[Job], planned: &Planned, mismatches: &[Mismatch]) -> Result<
         let Some(Target::Path(target)) = planned.plan.targets.get(usize::from(mismatch.target)) else {
             continue;
         };
-        let name = Path::new(&target.path).file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let name = Path::new(&target.path).file_name().and_then(std::ffi::OsStr::to_str).unwrap_or_default();
         let path = format!("{name}.{}.received", mismatch.offset);
         output_file::write(&Roots::default(), Path::new(&path), &mismatch.bytes).map_err(|error| {
             anyhow::anyhow!(error.with_hint("verify_dump writes into the working directory"))

@@ -18,7 +18,7 @@ pub fn load(jobs: &[Job], general: &General) -> Result<Vec<(MemberIndex, State)>
     let clones = jobs.iter().flat_map(|job| std::iter::repeat_n(job, job.start.clones as usize));
     for (number, job) in clones.enumerate().filter(|(_, job)| state::is_gone_by(job)) {
         let path = path(general, job, number);
-        let bytes = std::fs::read(&path);
+        let bytes = fathom_host::text_file::read_bytes(&path);
         let bytes = bytes.map_err(|error| anyhow::anyhow!("cannot read {path}: {error}\nhint: {HINT}"))?;
         let state = state::read(&bytes).map_err(|what| anyhow::anyhow!("{path}: {what}\nhint: {HINT}"))?;
         states.push((MemberIndex::new(number), state));

@@ -24,7 +24,7 @@ pub struct Luns {
 /// Names of `NAME.lun`.
 pub fn names(options: &Options) -> Result<Vec<String>> {
     let path = format!("{}.lun", options.test_name);
-    let text = std::fs::read_to_string(&path).map_err(|error| {
+    let text = fathom_host::text_file::read(&path).map_err(|error| {
         anyhow::anyhow!(
             "Failure in opening .lun file {path}: {error}\nhint: it names one block device or file a line; -testname says which one is read"
         )
@@ -80,8 +80,14 @@ pub fn permits(options: &Options) -> Permits {
 }
 
 /// ORION's words for what an error advises.
-const WORDS: Vocabulary<'static> =
-    Vocabulary { consent: "say -write-consent ", read_only: "leave -write out", ..Vocabulary::OWN };
+const WORDS: Vocabulary<'static> = Vocabulary {
+    consent: "say -write-consent ",
+    read_only: "leave -write out",
+    block: "-size_large",
+    workers: "-num_streamIO",
+    depth: "-num_small and -num_large",
+    ..Vocabulary::OWN
+};
 
 /// Refuses at once, and names every LUN that must not be opened or written with the reason.
 pub fn guard_all(options: &Options, found: &Luns, roots: &Roots, permits: &Permits) -> Result<()> {

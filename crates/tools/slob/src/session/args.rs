@@ -154,6 +154,9 @@ pub struct Work {
     /// EXTERNAL_SCRIPT: called with pre, post and end
     #[arg(long, value_name = "PROGRAM")]
     pub external_script: Option<String>,
+    /// The configuration file may name an EXTERNAL_SCRIPT, which is run (as FATHOM_EXEC_CONSENT=1 says)
+    #[arg(long)]
+    pub allow_exec: bool,
     /// NO_OS_PERF_DATA: no iostat.out, vmstat.out, mpstat.out
     #[arg(long)]
     pub no_os_perf_data: bool,

@@ -34,8 +34,9 @@ pub fn read(place: &Place) -> Result<CommandSettings> {
         let settings = Settings::default();
         return Ok(CommandSettings { settings, conf: None, schemas_said: false, scale_said: false });
     };
-    let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
-    let name = path.file_name().map_or_else(|| path.to_string_lossy(), |name| name.to_string_lossy());
+    let text =
+        fathom_host::text_file::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
+    let name = fathom_spec::names::shown(path.file_name().unwrap_or(path.as_os_str()));
     let settings = read_conf(&name, &text).map_err(wrong)?;
     let said = |name: &str| text.lines().any(|line| line.trim_start().starts_with(name));
     Ok(CommandSettings {
@@ -77,6 +78,14 @@ impl CommandSettings {
             self.settings.work_unit = select;
             self.settings.update_work_unit = Some(update);
             self.settings.words = Words::Own;
+        }
+        let consents =
+            work.allow_exec || session.environment.exec_consent() || work.external_script.is_some();
+        if let (Some(script), false) = (&self.settings.external_script, consents) {
+            let conf = self.conf.as_deref().map_or_else(String::new, fathom_spec::names::shown);
+            bail!(
+                "{conf} names EXTERNAL_SCRIPT {script}, and nobody has allowed to run it\nhint: say --allow-exec, or set FATHOM_EXEC_CONSENT=1, if you know what it does"
+            );
         }
         let pairs = [
             ("UPDATE_PCT", &work.update_pct),

@@ -6,7 +6,14 @@ use fathom_session::Console;
 use std::io::{self, Write};
 
 /// What a hint advises, in words that make sense to whoever typed sysbench's.
-const WORDS: Vocabulary<'static> = Vocabulary { read_only: "use a mode that only reads", ..Vocabulary::PEER };
+const WORDS: Vocabulary<'static> = Vocabulary {
+    read_only: "use a mode that only reads",
+    size: "--file-total-size",
+    block: "--file-block-size",
+    workers: "--threads",
+    depth: "--file-async-backlog",
+    ..Vocabulary::PEER
+};
 
 /// Writes to stdout at once; a reader that has gone is no reason to end a measurement.
 pub fn print(text: &str, console: &Console) {
