@@ -15,7 +15,7 @@ use std::sync::Arc;
 pub(crate) fn execute(plan: &Plan, control: &mut dyn Control) -> Result<Run, ExecuteError> {
     let devices = devices(plan)?;
     let targets = devices.iter().map(|device| OpenTarget::nothing(device.size_bytes)).collect();
-    let world = World::new(devices);
+    let world = World::new(devices, plan.seed);
     let jobs = jobs(plan, &targets, &world)?;
     simulate(plan, jobs, world, &mut (), control)
 }
