@@ -43,6 +43,7 @@ impl Maker {
             began_ns: self.now_ns,
             length_ns,
             intervals,
+            windows: Vec::new(),
             workers: Vec::new(),
             samples: Vec::new(),
             events: Vec::new(),

@@ -67,6 +67,7 @@ pub fn reads(paths: &[&str], queue: QueueKind, size: u64, count: u64) -> Run {
         began_ns: 0,
         length_ns: 1_000_000_000,
         intervals: vec![interval],
+        windows: Vec::new(),
         workers: Vec::new(),
         samples: vec![Sample { at_ns: 5, of: "disk vda".into(), name: "reads".into(), value: 9 }],
         events: paths.iter().map(target).collect(),
