@@ -80,8 +80,20 @@ pub fn latency(mean_ns: f64) -> LatencyFigures {
         mean_ns,
         mean_half_width_ns: Some(0.1 + 0.2),
         percentiles: vec![
-            Percentile { quantile: 0.5, value_ns: Some(900_000), why: None },
-            Percentile { quantile: 0.999, value_ns: None, why: Some("too few samples".into()) },
+            Percentile {
+                quantile: 0.5,
+                value_ns: Some(900_000),
+                low_ns: Some(880_000),
+                high_ns: Some(910_000),
+                why: None,
+            },
+            Percentile {
+                quantile: 0.999,
+                value_ns: None,
+                low_ns: None,
+                high_ns: None,
+                why: Some("too few samples".into()),
+            },
         ],
         max_ns: 20_000_000,
         min_ns: 1,
