@@ -12,6 +12,8 @@ const CGROUP_NEAR: f64 = 0.03;
 const LINK_NEAR: f64 = 0.90;
 /// From this share on a CPU counts as busy.
 const CPU_BUSY: f64 = 0.95;
+/// Ticks of one CPU in a second, as `/proc/stat` counts them (`USER_HZ`, proc(5)).
+const TICKS_PER_SECOND: f64 = 100.0;
 /// A worker that computes for this share of its time cannot ask for more.
 const WORKER_BUSY: f64 = 0.90;
 /// A greater load gave so much more, but over the latency limit.
@@ -54,21 +56,24 @@ pub struct Tried {
     pub over: bool,
 }
 
-/// Names what bounds the figure of one run. `tried`: the other points of the same phase.
+/// Names what bounds the figure of one measurement, of its pieces. `tried`: the other points of the same phase.
 pub fn bound(
     phase: Phase,
-    run: &Run,
+    runs: &[&Run],
     observed: &Observed,
     tried: &[Tried],
     limit: Option<&LatencyLimit>,
     around: &Surroundings,
 ) -> Bound {
     let say = |by, because: String| Bound { by, because };
+    let Some(run) = runs.first() else {
+        return say(BoundBy::Unknown, "nothing was measured".into());
+    };
     let load = phase.count(run.load);
     if let Some(text) = by_limit(load, observed, tried, limit) {
         return say(BoundBy::LatencyLimit, text);
     }
-    if let Some(text) = by_cgroup(phase, observed, around) {
+    if let Some(text) = by_cgroup(phase, runs, observed, around) {
         return say(BoundBy::Cgroup, text);
     }
     if let Some(link) = around.link_bytes_per_second.filter(|l| observed.bytes_per_second >= l * LINK_NEAR) {
@@ -76,7 +81,7 @@ pub fn bound(
         return say(BoundBy::Link, format!("{share:.0} % of the link's {:.0} MiB/s", link / 1048576.0));
     }
     if !around.simulated
-        && let Some(text) = by_cpu(run, around)
+        && let Some(text) = runs.iter().find_map(|run| by_cpu(run, around))
     {
         return say(BoundBy::HostCpu, text);
     }
@@ -122,7 +127,8 @@ fn by_limit(load: u32, observed: &Observed, tried: &[Tried], limit: Option<&Late
     })
 }
 
-fn by_cgroup(phase: Phase, observed: &Observed, around: &Surroundings) -> Option<String> {
+/// What reaches the device is what a control group counts: of one commit it is several writes.
+fn by_cgroup(phase: Phase, runs: &[&Run], observed: &Observed, around: &Surroundings) -> Option<String> {
     let (iops, bytes) = match phase.writes() {
         true => (around.write_iops_limit, around.write_bytes_per_second_limit),
         false => (around.read_iops_limit, around.read_bytes_per_second_limit),
@@ -130,6 +136,15 @@ fn by_cgroup(phase: Phase, observed: &Observed, around: &Surroundings) -> Option
     let near = |value: f64, limit: f64| (value / limit - 1.0).abs() <= CGROUP_NEAR || value > limit;
     if let Some(limit) = iops.filter(|limit| near(observed.rate, *limit)) {
         return Some(format!("our control group allows {limit:.0} I/Os per second"));
+    }
+    let each = if phase.commits() { writes_per_commit(runs) } else { None };
+    let device = each.map(|each| (each, observed.rate * each));
+    if let Some((each, limit)) =
+        device.and_then(|(each, rate)| Some((each, iops.filter(|limit| near(rate, *limit))?)))
+    {
+        return Some(format!(
+            "our control group allows {limit:.0} I/Os per second, and a commit is {each:.1} of the device's writes"
+        ));
     }
     let limit = bytes.filter(|limit| near(observed.bytes_per_second, *limit))?;
     Some(format!("our control group allows {:.0} MiB per second", limit / 1048576.0))
@@ -147,6 +162,14 @@ fn by_cpu(run: &Run, around: &Surroundings) -> Option<String> {
     let workers = run.workers.len() as f64;
     (workers > 0.0 && used >= WORKER_BUSY * workers)
         .then(|| format!("each worker computed for {:.0} % of its time", 100.0 * used / workers))
+}
+
+/// Writes of the device for each commit, over all pieces.
+pub fn writes_per_commit(runs: &[&Run]) -> Option<f64> {
+    let commits: u64 =
+        runs.iter().flat_map(|run| &run.workers).flat_map(|w| &w.counts).map(|c| c.1.operations).sum();
+    let writes: Option<u64> = runs.iter().map(|run| grown(run, SampleOf::is_disk, "writes")).sum();
+    writes.filter(|_| commits > 0).map(|writes| writes as f64 / commits as f64)
 }
 
 /// By how much a counter grew from the first to the last sample, summed over all of these owners. `None` where there are not
@@ -177,6 +200,15 @@ fn is_cpu(of: &SampleOf) -> bool {
 pub fn cpus_busy(run: &Run) -> Option<f64> {
     let (total, idle) = (grown(run, is_cpu, "total_ticks")?, grown(run, is_cpu, "idle_ticks")?);
     (total > 0).then(|| 1.0 - idle as f64 / total as f64)
+}
+
+/// The share of all CPUs' time that other programs had during a run: what was not idle, less what a hypervisor took and
+/// what our workers used. `None` where the counters are not there.
+pub fn cpus_of_others(run: &Run) -> Option<f64> {
+    let (total, busy) = (grown(run, is_cpu, "total_ticks")?, cpus_busy(run)?);
+    let ours: u64 = run.workers.iter().map(|worker| worker.user_ns + worker.system_ns).sum();
+    let seconds = total as f64 / TICKS_PER_SECOND;
+    (seconds > 0.0).then(|| (busy - stolen(run).unwrap_or(0.0) - ours as f64 / 1e9 / seconds).max(0.0))
 }
 
 /// The share of all CPUs' time that a hypervisor took during a run.

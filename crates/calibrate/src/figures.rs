@@ -1,11 +1,12 @@
 //! What all runs of a calibration say together: the record's figures and curves. A function of the stored runs, so that
 //! an old record can be judged again.
 
-use crate::bound::{Surroundings, Tried, bound, grown};
+use crate::bound::{Surroundings, Tried, bound, writes_per_commit};
 use crate::observe::{CONFIDENCE, Observed};
+use crate::pieces::{Pieces, pieces};
 use crate::precision::Precision;
 use fathom_record::{
-    Bound, Curve, CurvePoint, Figure, FigureName, Note, Phase, Purpose, Run, SampleOf, Unit, VerdictState,
+    Bound, Curve, CurvePoint, Figure, FigureName, Note, Phase, Purpose, Run, Unit, VerdictState,
 };
 use fathom_spec::{LatencyLimit, MIB};
 use fathom_stats::{Measured, Point, compare, power_knee};
@@ -43,10 +44,12 @@ pub struct Summary {
     pub notes: Vec<Note>,
 }
 
-/// One run, read.
+/// One measurement, read.
 struct Read<'a> {
     index: usize,
+    /// The first of its pieces.
     run: &'a Run,
+    pieces: Vec<&'a Run>,
     phase: Phase,
     load: u32,
     observed: Observed,
@@ -54,7 +57,7 @@ struct Read<'a> {
 
 /// Judges the runs of a calibration. Runs with other names (a layout) are passed over.
 pub fn summarize(runs: &[Run], frame: &Frame) -> Summary {
-    let all: Vec<Read> = runs.iter().enumerate().filter_map(|(index, run)| Read::of(index, run)).collect();
+    let all: Vec<Read> = pieces(runs).into_iter().filter_map(Read::of).collect();
     let mut made = Maker { all: &all, frame, summary: Summary::default() };
     made.small_reads();
     made.large_reads();
@@ -67,10 +70,12 @@ pub fn summarize(runs: &[Run], frame: &Frame) -> Summary {
 }
 
 impl<'a> Read<'a> {
-    fn of(index: usize, run: &'a Run) -> Option<Read<'a>> {
+    fn of(measured: Pieces<'a>) -> Option<Read<'a>> {
+        let run = measured.first();
         let phase = run.phase?;
-        let observed = Observed::of(run, run.purpose != Purpose::Exploring)?;
-        Some(Read { index, run, phase, load: phase.count(run.load), observed })
+        let observed = Observed::of_pieces(&measured.runs)?;
+        let Pieces { index, runs: pieces } = measured;
+        Some(Read { index, run, pieces, phase, load: phase.count(run.load), observed })
     }
 }
 
@@ -127,7 +132,7 @@ impl Maker<'_> {
             .flat_map(|phase| self.of(phase))
             .map(|r| Tried { load: r.load, rate: r.observed.rate, over: self.over(r) })
             .collect();
-        bound(read.phase, read.run, &read.observed, &tried, self.limit(read.phase), &self.frame.around)
+        bound(read.phase, &read.pieces, &read.observed, &tried, self.limit(read.phase), &self.frame.around)
     }
 
     /// A throughput with everything beside it. `scale`: units per operation.
@@ -273,11 +278,9 @@ impl Maker<'_> {
                 self.summary.figures.insert(name, figure);
             }
         }
-        let per_commit = self.best(Phase::CommitFdatasync).and_then(|read| {
-            let commits: u64 = read.run.workers.iter().flat_map(|w| &w.counts).map(|c| c.1.operations).sum();
-            let writes = grown(read.run, SampleOf::is_disk, "writes")?;
-            (commits > 0).then(|| ratio(writes as f64 / commits as f64, read))
-        });
+        let per_commit = self
+            .best(Phase::CommitFdatasync)
+            .and_then(|read| writes_per_commit(&read.pieces).map(|each| ratio(each, read)));
         if let Some(figure) = per_commit {
             self.summary.figures.insert(FigureName::DeviceWritesPerCommit, figure);
         }

@@ -11,12 +11,14 @@
 //! | [`plan`] | how a load of a phase becomes a [`fathom_spec::Plan`] |
 //! | [`stopper`] | when a running measurement is precise enough |
 //! | [`schedule`] | which phase and which point next, within the budget |
+//! | [`pieces`] | which runs are one measurement |
 //! | [`observe`] | what one run says, in numbers with errors |
 //! | [`figures`] | what all runs say together: the record's figures and curves |
 //! | [`bound`] | what keeps a figure from being more |
 //! | [`verdict`] | whether the figures can be believed |
 //! | [`sustain`] | when a held load changed |
 //! | [`sessions`] | rates of a database's counters, and the points of its curve |
+//! | [`quantiles`] | percentiles with their intervals |
 //! | [`load_figures`] | the figures of one load that the user described |
 
 pub mod bound;
@@ -25,8 +27,10 @@ pub mod load_figures;
 #[cfg(test)]
 mod model;
 pub mod observe;
+pub mod pieces;
 pub mod plan;
 pub mod precision;
+pub mod quantiles;
 pub mod schedule;
 pub mod search;
 pub mod sessions;

@@ -1,15 +1,27 @@
 //! The figures of one load that the user described: throughput, and the latency of each verb. No search, no phase.
 
-use crate::observe::{CONFIDENCE, Observed, QUANTILES};
-use fathom_record::{Figure, FigureName, Latency, LatencyFigures, Percentile, Run, Unit};
-use fathom_spec::{MIB, StreamId, Verb};
-use fathom_stats::percentile_supported;
+use crate::observe::{CONFIDENCE, Observed};
+use crate::quantiles::{latencies_by_interval, latency_figures};
+use fathom_record::{Cell, Figure, FigureName, Latency, LatencyFigures, Run, Unit};
+use fathom_spec::{MIB, Verb};
+use fathom_stats::{Slot, ratio_estimate};
 use std::collections::BTreeMap;
+
+/// The verbs whose latencies are figures.
+const VERBS: [(FigureName, Verb); 7] = [
+    (FigureName::ReadLatency, Verb::Read),
+    (FigureName::WriteLatency, Verb::Write),
+    (FigureName::SyncLatency, Verb::Sync),
+    (FigureName::SelectLatency, Verb::Select),
+    (FigureName::UpdateLatency, Verb::Update),
+    (FigureName::CommitLatency, Verb::Commit),
+    (FigureName::ScanLatency, Verb::Scan),
+];
 
 /// The figures of one load, the first run of its record. Everything that was counted is in them.
 pub fn load_figures(run: &Run) -> BTreeMap<FigureName, Figure> {
     let mut figures = BTreeMap::new();
-    let Some(observed) = Observed::of(run, false) else { return without_slots(run) };
+    let Some(observed) = Observed::of(run) else { return without_slots(run) };
     let half_width = observed.rate_half_width();
     let per_operation = observed.sum.bytes as f64 / observed.sum.operations.max(1) as f64 / MIB as f64;
     figures.insert(
@@ -21,35 +33,21 @@ pub fn load_figures(run: &Run) -> BTreeMap<FigureName, Figure> {
         FigureName::Mbps,
         figure(run, mbps, half_width.map(|h| h * per_operation), Unit::MebibytesPerSecond, None),
     );
-    let share = observed.effective() / observed.latency.count.max(1) as f64;
-    let verbs = [
-        (FigureName::ReadLatency, Verb::Read),
-        (FigureName::WriteLatency, Verb::Write),
-        (FigureName::SyncLatency, Verb::Sync),
-        (FigureName::SelectLatency, Verb::Select),
-        (FigureName::UpdateLatency, Verb::Update),
-        (FigureName::CommitLatency, Verb::Commit),
-        (FigureName::ScanLatency, Verb::Scan),
-    ];
-    for (name, verb) in verbs {
-        let (service, _) = latencies(run, |v| v == verb);
-        if service.count > 0 {
-            let mut shown = plain(&service, share);
-            if service.count == observed.latency.count {
-                shown = observed.figures(None);
-            }
-            figures.insert(
-                name,
-                figure(run, shown.mean_ns, shown.mean_half_width_ns, Unit::Nanoseconds, Some(shown)),
-            );
+    for (name, verb) in VERBS {
+        if let Some(shown) = of_verb(run, verb, &observed) {
+            let value = (shown.mean_ns, shown.mean_half_width_ns);
+            figures.insert(name, figure(run, value.0, value.1, Unit::Nanoseconds, Some(shown)));
         }
     }
-    let (_, response) = latencies(run, |_| true);
-    if response.count > 0 {
-        let shown = plain(&response, share);
+    let response = by_interval(run, |_| true, |cell| cell.response.as_deref());
+    let all = together(&response);
+    if all.count > 0 {
+        let shown = latency_figures(&all, &response);
+        let half_width = mean_half_width(&response);
+        let shown = LatencyFigures { mean_half_width_ns: half_width, ..shown };
         figures.insert(
             FigureName::ResponseTime,
-            figure(run, shown.mean_ns, None, Unit::Nanoseconds, Some(shown)),
+            figure(run, shown.mean_ns, half_width, Unit::Nanoseconds, Some(shown)),
         );
     }
     figures
@@ -78,10 +76,11 @@ fn without_slots(run: &Run) -> BTreeMap<FigureName, Figure> {
         let mbps = bytes as f64 / MIB as f64 / seconds;
         figures.insert(FigureName::Mbps, short(mbps, Unit::MebibytesPerSecond));
     }
-    for (name, verb) in [(FigureName::ReadLatency, Verb::Read), (FigureName::WriteLatency, Verb::Write)] {
-        let (service, _) = latencies(run, |v| v == verb);
-        if service.count > 0 {
-            let shown = plain(&service, 1.0);
+    for (name, verb) in VERBS {
+        let service = by_interval(run, |own| own == verb, |cell| cell.service.as_deref());
+        let all = together(&service);
+        if all.count > 0 {
+            let shown = latency_figures(&all, &service);
             figures.insert(name, figure(run, shown.mean_ns, None, Unit::Nanoseconds, Some(shown)));
         }
     }
@@ -109,43 +108,46 @@ fn figure(
     }
 }
 
-/// Service and response times of some verbs, all streams and intervals together.
-fn latencies(run: &Run, wanted: impl Fn(Verb) -> bool) -> (Latency, Latency) {
-    let (mut service, mut response) = (Latency::default(), Latency::default());
-    for id in 0..run.plan.streams.len() as u32 {
-        let Some(merged) = run.merged(StreamId(id)) else { continue };
-        for (_, cell) in merged.cells.iter().filter(|(verb, _)| wanted(*verb)) {
-            cell.service.iter().for_each(|latency| service.merge(latency));
-            cell.response.iter().for_each(|latency| response.merge(latency));
-        }
+/// Latencies of one verb; those of a load of this verb alone have the error of its slots.
+fn of_verb(run: &Run, verb: Verb, observed: &Observed) -> Option<LatencyFigures> {
+    let service = by_interval(run, |own| own == verb, |cell| cell.service.as_deref());
+    let all = together(&service);
+    if all.count == observed.latency.count && all.count > 0 {
+        return Some(observed.figures(None));
     }
-    (service, response)
+    let half_width = mean_half_width(&service);
+    (all.count > 0)
+        .then(|| LatencyFigures { mean_half_width_ns: half_width, ..latency_figures(&all, &service) })
 }
 
-/// Latencies without an error of their own: they are worth the same share of samples as all I/Os of the run.
-fn plain(latency: &Latency, share: f64) -> LatencyFigures {
-    let effective = (latency.count as f64 * share).max(1.0);
-    let percentile = |&quantile: &f64| match percentile_supported(quantile, effective) {
-        Ok(()) => Percentile { quantile, value_ns: latency.quantile_ns(quantile), why: None },
-        Err(few) => Percentile { quantile, value_ns: None, why: Some(few.to_string()) },
-    };
-    LatencyFigures {
-        mean_ns: latency.mean_ns().unwrap_or(0.0),
-        mean_half_width_ns: None,
-        percentiles: QUANTILES.iter().map(percentile).collect(),
-        max_ns: latency.max_ns,
-        min_ns: if latency.count == 0 { 0 } else { latency.min_ns },
-        count: latency.count,
-        effective,
-        over_limit: None,
-    }
+/// A latency of some verbs, of each interval, all streams together.
+fn by_interval<'r>(
+    run: &'r Run,
+    wanted: impl Fn(Verb) -> bool,
+    of: impl Fn(&'r Cell) -> Option<&'r Latency>,
+) -> Vec<Latency> {
+    latencies_by_interval(run, |verb, cell| of(cell).filter(|_| wanted(verb)))
+}
+
+fn together(latencies: &[Latency]) -> Latency {
+    latencies.iter().fold(Latency::default(), |mut all, latency| {
+        all.merge(latency);
+        all
+    })
+}
+
+/// Half the interval of a mean, by intervals of time.
+fn mean_half_width(latencies: &[Latency]) -> Option<f64> {
+    let slot = |l: &Latency| Slot { numerator: l.sum_ns as f64, denominator: l.count as f64 };
+    let slots: Vec<Slot> = latencies.iter().map(slot).collect();
+    ratio_estimate(&slots, CONFIDENCE).map(|estimate| estimate.half_width)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use fathom_record::{Counts, WorkerTotals};
-    use fathom_spec::Plan;
+    use fathom_spec::{Plan, StreamId};
 
     #[test]
     fn a_run_shorter_than_a_slot_has_both_throughputs_and_no_error() {

@@ -4,27 +4,25 @@
 //! the mean latency is the ratio of summed latencies to operations over the same slots, a ratio estimator with an
 //! error of the same kind. Percentiles come from the histogram of all intervals.
 
+use crate::quantiles::{latencies_by_interval, latency_figures, percentile};
 use crate::search::Seen;
-use fathom_record::{Counts, Latency, LatencyFigures, Percentile, Run};
-use fathom_spec::{LatencyLimit, Statistic};
+use fathom_record::{Counts, Latency, LatencyFigures, Purpose, Run, WindowSpan};
+use fathom_spec::{LatencyLimit, Statistic, StreamId, Window};
 use fathom_stats::{
-    BatchMeans, Estimate, Slot, Steadiness, WarmUp, effective_n_from_variances, percentile_supported,
-    quantile_interval, steadiness, warm_up_of_slots,
+    Estimate, Slot, Steadiness, WarmUp, rate_estimate, ratio_estimate, slot_residuals, steadiness, sum_of,
+    warm_up_of_slots,
 };
 
-/// Level of all intervals.
-pub const CONFIDENCE: f64 = 0.95;
+pub use crate::precision::CONFIDENCE;
 
-/// The quantiles that every latency is shown with.
-pub const QUANTILES: [f64; 4] = [0.5, 0.9, 0.99, 0.999];
+/// The largest part of slots that is cut off as warm-up from a run on which a figure rests: what is longer is no warm-up
+/// but a change of level, and steadiness is judged by the same slots as the figure.
+const CUT_MOST: f64 = 0.25;
 
-/// The largest part of slots that is cut off as warm-up from a run on which a figure rests.
-const CUT_MOST: f64 = 0.5;
-
-/// What one run says.
+/// What one run says, or several that are pieces of one measurement.
 #[derive(Clone, Debug)]
 pub struct Observed {
-    /// When its window began, ns since the run's start.
+    /// When its window began, ns since the run's start; of pieces, that of the first.
     pub start_ns: u64,
     /// Length of a slot, seconds.
     pub slot_seconds: f64,
@@ -38,53 +36,70 @@ pub struct Observed {
     pub rate: f64,
     /// The same with its error, where there are slots enough.
     pub rate_estimate: Option<Estimate>,
+    /// Operations per second of each piece, in order of time; of a single run, its own.
+    pub pieces: Vec<f64>,
     /// Bytes per second.
     pub bytes_per_second: f64,
     /// Mean latency, ns, as a ratio of sums, with its error.
     pub mean_latency: Option<Estimate>,
     /// Service times of all intervals; of all verbs together.
     pub latency: Latency,
+    /// The same, of each interval, in order of time.
+    pub intervals: Vec<Latency>,
     /// Did the level move?
     pub steadiness: Steadiness,
 }
 
+/// One run's slots, read.
+struct Piece {
+    start_ns: u64,
+    slots: Vec<Counts>,
+    cut: usize,
+    latency: Latency,
+    intervals: Vec<Latency>,
+    /// Operations that began in the window and came back behind it, and the sum of their service times, ns.
+    late: Slot,
+    steadiness: Steadiness,
+}
+
 impl Observed {
-    /// Reads a run. `cut_warm_up`: whether MSER-5 may cut its beginning (a point on which a figure rests) or the plan's
-    /// window is all that is left out (an exploring point, which is too short for it). `None` when nothing was counted.
-    pub fn of(run: &Run, cut_warm_up: bool) -> Option<Observed> {
-        let slot_ns = run.plan.slot.0.max(1);
-        let (start_ns, mut slots) = whole_slots(run, slot_ns)?;
+    /// Reads a run by what it is for: MSER-5 may cut the beginning of a point on which a figure rests. Of a load that the user
+    /// described everything is told, and an exploring point is too short for it: there the plan's window is all that is left
+    /// out. `None` when nothing was counted.
+    pub fn of(run: &Run) -> Option<Observed> {
+        Observed::of_pieces(&[run])
+    }
+
+    /// Reads runs of one load that were made at different times as one measurement.
+    ///
+    /// From three on the error is that of independent rounds, t over the pieces (SNIA PTS-E 2.0.2 measures rounds for the same
+    /// reason): what a device does differently from one to the next is in it, which no single window can know.
+    pub fn of_pieces(runs: &[&Run]) -> Option<Observed> {
+        let slot_ns = runs.first()?.plan.slot.0.max(1);
+        let pieces: Vec<Piece> = runs.iter().filter_map(|run| Piece::of(run, slot_ns)).collect();
+        let first = pieces.first()?;
         let slot_seconds = slot_ns as f64 / 1e9;
-        let rates = |slots: &[Counts]| -> Vec<Slot> {
-            slots.iter().map(|c| Slot { numerator: c.operations as f64, denominator: slot_seconds }).collect()
-        };
-        let cut = match warm_up_of_slots(&rates(&slots)) {
-            WarmUp::Cut(cut) if cut_warm_up && (cut as f64) < CUT_MOST * slots.len() as f64 => cut,
-            _ => 0,
-        };
-        slots.drain(..cut);
-        let sum = slots.iter().fold(Counts::default(), |mut sum, slot| {
-            sum.merge(slot);
-            sum
-        });
+        let slots: Vec<Counts> = pieces.iter().flat_map(|piece| &piece.slots).copied().collect();
+        let sum = sum_of_counts(&slots);
         // Whole nanoseconds first, so that an exact device has an exact figure.
         let seconds = (slots.len() as u64 * slot_ns) as f64 / 1e9;
-        let rate_batches: BatchMeans = rates(&slots).into_iter().collect();
-        let latencies: BatchMeans = slots
-            .iter()
-            .map(|c| Slot { numerator: c.latency_sum_ns as f64, denominator: c.operations as f64 })
-            .collect();
-        let per_slot: Vec<f64> = slots.iter().map(|c| c.operations as f64).collect();
+        let (mut latency, mut intervals) = (Latency::default(), Vec::new());
+        for piece in &pieces {
+            latency.merge(&piece.latency);
+            intervals.extend(piece.intervals.iter().cloned());
+        }
         Some(Observed {
-            start_ns,
+            start_ns: first.start_ns,
             slot_seconds,
-            cut,
+            cut: first.cut,
             rate: sum.operations as f64 / seconds,
-            rate_estimate: rate_batches.estimate(CONFIDENCE),
+            rate_estimate: rate_of_pieces(&pieces, slot_seconds),
+            pieces: pieces.iter().map(|piece| piece.rate(slot_seconds)).collect(),
             bytes_per_second: sum.bytes as f64 / seconds,
-            mean_latency: latencies.estimate(CONFIDENCE),
-            latency: service_times(run),
-            steadiness: steadiness(&per_slot, slot_seconds),
+            mean_latency: latency_of_pieces(&pieces),
+            latency,
+            intervals,
+            steadiness: pieces.iter().map(|piece| piece.steadiness).fold(Steadiness::NotEnough, worse),
             sum,
             slots,
         })
@@ -102,23 +117,7 @@ impl Observed {
 
     /// Mean latency, ns.
     pub fn mean_ns(&self) -> Option<f64> {
-        let by_slots = (self.sum.operations > 0 && self.sum.latency_sum_ns > 0)
-            .then(|| self.sum.latency_sum_ns as f64 / self.sum.operations as f64);
-        by_slots.or_else(|| self.latency.mean_ns())
-    }
-
-    /// How many independent I/Os would tell the mean latency as well: its variance over its squared error.
-    pub fn effective(&self) -> f64 {
-        let count = self.latency.count as f64;
-        match (self.mean_latency, self.latency.deviation_ns(), self.latency.mean_ns()) {
-            (Some(estimate), Some(deviation), Some(mean)) if deviation > 1e-3 * mean => {
-                effective_n_from_variances(count, deviation * deviation, &estimate)
-            }
-            // All alike: any one of them tells it.
-            (Some(_), Some(_), Some(_)) => count,
-            // Too few slots for an error: as if slots were independent, which is cautious.
-            _ => (self.slots.len() as f64).min(count),
-        }
+        self.mean_latency.map(|estimate| estimate.mean).or_else(|| self.latency.mean_ns())
     }
 
     /// The value of the statistic that a limit speaks of, with half its interval, ns.
@@ -128,28 +127,22 @@ impl Observed {
                 Some((self.mean_ns()?, self.mean_latency.map_or(0.0, |estimate| estimate.half_width)))
             }
             Statistic::Quantile(q) => {
-                let value = self.latency.quantile_ns(q.0)? as f64;
-                let half = quantile_interval(edges(&self.latency), q.0, self.effective(), CONFIDENCE)
-                    .map_or(0.0, |interval| (interval.high - interval.low) / 2.0);
-                Some((value, half))
+                let found = percentile(&self.latency, &self.intervals, q.0);
+                let value = found.value_ns.or_else(|| self.latency.quantile_ns(q.0))? as f64;
+                let below = found.low_ns.map_or(0.0, |low| value - low as f64);
+                let above = found.high_ns.map_or(value, |high| high as f64 - value);
+                Some((value, below.max(above)))
             }
         }
     }
 
     /// The latencies as the record shows them.
     pub fn figures(&self, limit: Option<&LatencyLimit>) -> LatencyFigures {
-        let effective = self.effective();
-        let percentiles = QUANTILES.iter().map(|&q| self.percentile(q, effective)).collect();
-        let count = self.latency.count;
         LatencyFigures {
             mean_ns: self.mean_ns().unwrap_or(0.0),
             mean_half_width_ns: self.mean_latency.map(|estimate| estimate.half_width),
-            percentiles,
-            max_ns: self.latency.max_ns,
-            min_ns: if count == 0 { 0 } else { self.latency.min_ns },
-            count,
-            effective,
             over_limit: limit.and_then(|limit| self.share_over(limit.at_most.0)),
+            ..latency_figures(&self.latency, &self.intervals)
         }
     }
 
@@ -157,16 +150,6 @@ impl Observed {
     pub fn share_over(&self, ns: u64) -> Option<f64> {
         let bins = self.latency.bins.as_ref()?;
         (self.latency.count > 0).then(|| bins.above(ns) as f64 / self.latency.count as f64)
-    }
-
-    fn percentile(&self, q: f64, effective: f64) -> Percentile {
-        match (percentile_supported(q, effective), self.latency.quantile_ns(q)) {
-            (Ok(()), Some(value)) => Percentile { quantile: q, value_ns: Some(value), why: None },
-            (Ok(()), None) => {
-                Percentile { quantile: q, value_ns: None, why: Some("no latencies were kept".into()) }
-            }
-            (Err(few), _) => Percentile { quantile: q, value_ns: None, why: Some(few.to_string()) },
-        }
     }
 
     /// The point as a search sees it. `at_seconds` is the middle of the run on the calibration's own time.
@@ -193,42 +176,135 @@ impl Observed {
     }
 }
 
-/// All whole slots inside the window of every stream that was measured, on one timeline, and when the first began.
-fn whole_slots(run: &Run, slot_ns: u64) -> Option<(u64, Vec<Counts>)> {
-    let start = run.intervals.iter().map(|i| i.start_ns).min()? / slot_ns;
-    let mut streams: Vec<_> = run.intervals.iter().map(|i| i.stream).collect();
-    streams.sort_unstable();
-    streams.dedup();
-    let end_of = |stream| {
-        let ends = run.intervals.iter().filter(|i| i.stream == stream).map(|i| i.start_ns + i.length_ns);
-        ends.max().unwrap_or(0)
+impl Piece {
+    fn of(run: &Run, slot_ns: u64) -> Option<Piece> {
+        let (start_ns, mut slots) = whole_slots(run, slot_ns)?;
+        let intervals =
+            latencies_by_interval(run, |_, cell| cell.service.as_deref().or(cell.response.as_deref()));
+        let mut latency = Latency::default();
+        intervals.iter().for_each(|interval| latency.merge(interval));
+        let all = sum_of_counts(&slots);
+        if all.operations == 0 && all.errors == 0 {
+            return None;
+        }
+        let late = Slot {
+            numerator: latency.sum_ns.saturating_sub(all.latency_sum_ns) as f64,
+            denominator: latency.count.saturating_sub(all.operations) as f64,
+        };
+        let cuts = matches!(run.purpose, Purpose::Headline | Purpose::Check);
+        let slot_seconds = slot_ns as f64 / 1e9;
+        let cut = match warm_up_of_slots(&rates(&slots, slot_seconds)) {
+            WarmUp::Cut(cut) if cuts && (cut as f64) < CUT_MOST * slots.len() as f64 => cut,
+            _ => 0,
+        };
+        slots.drain(..cut);
+        let counts: Vec<f64> = slots.iter().map(|slot| slot.operations as f64).collect();
+        let steadiness = steadiness(&counts, slot_seconds);
+        Some(Piece { start_ns, slots, cut, latency, intervals, late, steadiness })
+    }
+
+    fn rate(&self, slot_seconds: f64) -> f64 {
+        let sum = sum_of(&rates(&self.slots, slot_seconds));
+        sum.numerator / sum.denominator.max(f64::MIN_POSITIVE)
+    }
+
+    /// Latencies over operations of each slot; what came back late is of the last.
+    fn latencies(&self) -> Vec<Slot> {
+        let slot = |c: &Counts| Slot { numerator: c.latency_sum_ns as f64, denominator: c.operations as f64 };
+        let mut slots: Vec<Slot> = self.slots.iter().map(slot).collect();
+        slots.iter_mut().rev().take(1).for_each(|last| last.add(self.late));
+        slots
+    }
+}
+
+/// The least number of pieces whose scatter tells an error.
+const PIECES_LEAST: usize = 3;
+
+fn rates(slots: &[Counts], slot_seconds: f64) -> Vec<Slot> {
+    slots.iter().map(|c| Slot { numerator: c.operations as f64, denominator: slot_seconds }).collect()
+}
+
+fn sum_of_counts(slots: &[Counts]) -> Counts {
+    slots.iter().fold(Counts::default(), |mut sum, slot| {
+        sum.merge(slot);
+        sum
+    })
+}
+
+fn rate_of_pieces(pieces: &[Piece], slot_seconds: f64) -> Option<Estimate> {
+    let slots: Vec<Slot> = pieces.iter().flat_map(|piece| rates(&piece.slots, slot_seconds)).collect();
+    let within = rate_estimate(&slots, CONFIDENCE);
+    let sums: Vec<Slot> = pieces.iter().map(|piece| sum_of(&rates(&piece.slots, slot_seconds))).collect();
+    let Some(between) = over_pieces(&sums) else { return within };
+    // Pieces that happen to be alike know no less than their slots do of the grain.
+    Some(
+        within
+            .filter(|within| within.half_width > between.half_width && between.half_width == 0.0)
+            .unwrap_or(between),
+    )
+}
+
+fn latency_of_pieces(pieces: &[Piece]) -> Option<Estimate> {
+    let sums: Vec<Slot> = pieces.iter().map(|piece| sum_of(&piece.latencies())).collect();
+    let slots = || pieces.iter().flat_map(Piece::latencies).collect::<Vec<Slot>>();
+    over_pieces(&sums).or_else(|| ratio_estimate(&slots(), CONFIDENCE))
+}
+
+/// The ratio of the sums of pieces, t over the pieces. `None` under three.
+fn over_pieces(sums: &[Slot]) -> Option<Estimate> {
+    let all = sum_of(sums);
+    if sums.len() < PIECES_LEAST || all.denominator <= 0.0 {
+        return None;
+    }
+    let mean = all.numerator / all.denominator;
+    let each = all.denominator / sums.len() as f64;
+    let shares: Vec<f64> = slot_residuals(sums).into_iter().map(|residual| mean + residual / each).collect();
+    Estimate::of_independent(&shares, CONFIDENCE).map(|estimate| Estimate { mean, ..estimate })
+}
+
+/// Of two, the one that says more against a figure.
+fn worse(a: Steadiness, b: Steadiness) -> Steadiness {
+    let rank = |s: &Steadiness| match s {
+        Steadiness::NotEnough => 0,
+        Steadiness::Steady => 1,
+        Steadiness::Stepped { .. } | Steadiness::Drifting { .. } => 2,
     };
-    let end = streams.into_iter().map(end_of).min()? / slot_ns;
+    if rank(&b) > rank(&a) { b } else { a }
+}
+
+/// All whole slots inside the window of every stream that was measured, on one timeline, and when the first began. A slot in
+/// which nothing came back is one of them.
+fn whole_slots(run: &Run, slot_ns: u64) -> Option<(u64, Vec<Counts>)> {
+    let (start, end) = window(run, slot_ns)?;
     let mut slots = vec![Counts::default(); end.saturating_sub(start) as usize];
     for interval in &run.intervals {
-        let first = (interval.start_ns / slot_ns - start) as usize;
-        for (counts, slot) in interval.slots.iter().zip(slots.iter_mut().skip(first)) {
+        let first = interval.start_ns / slot_ns;
+        let (skip, place) = (start.saturating_sub(first), first.saturating_sub(start));
+        let there = slots.iter_mut().skip(place as usize);
+        for (counts, slot) in interval.slots.iter().skip(skip as usize).zip(there) {
             counts.iter().for_each(|cell| slot.merge(cell));
         }
     }
     (!slots.is_empty()).then_some((start * slot_ns, slots))
 }
 
-fn service_times(run: &Run) -> Latency {
-    let mut all = Latency::default();
-    for (_, cell) in run.intervals.iter().flat_map(|i| &i.cells) {
-        if let Some(latency) = cell.service.as_ref().or(cell.response.as_ref()) {
-            all.merge(latency);
-        }
+/// The window of a run in slots, from and to: the part in which all of its streams were measured. What began with its
+/// stream begins in its first slot; a ramp ends where the next slot begins.
+fn window(run: &Run, slot_ns: u64) -> Option<(u64, u64)> {
+    let counted = |stream| run.intervals.iter().filter(move |i| i.stream == stream);
+    let plan = |stream: StreamId| run.plan.streams.get(stream.0 as usize);
+    let bounded = |stream| matches!(plan(stream).map(|s| s.window), Some(Window::Inside { .. }));
+    let begins = |span: &WindowSpan| match plan(span.stream).map(|s| s.window) {
+        Some(Window::Everything) | None => span.from_ns / slot_ns,
+        Some(_) => span.from_ns.div_ceil(slot_ns),
+    };
+    let windows =
+        || run.windows.iter().filter(|span| counted(span.stream).next().is_some() || bounded(span.stream));
+    if windows().next().is_some() {
+        return Some((windows().map(begins).min()?, windows().map(|span| span.to_ns / slot_ns).min()?));
     }
-    all
-}
-
-fn edges(latency: &Latency) -> impl Iterator<Item = (f64, u64)> + Clone + '_ {
-    let filled: Vec<(f64, u64)> = latency.bins.as_ref().map_or_else(Vec::new, |bins| {
-        bins.filled()
-            .map(|(bin, count)| (fathom_record::Histogram::upper_edge(bin) as f64, u64::from(count)))
-            .collect()
-    });
-    filled.into_iter()
+    // A record from before windows were kept: from the first completion's interval to the last one's.
+    let start = run.intervals.iter().map(|i| i.start_ns).min()? / slot_ns;
+    let end_of = |stream| counted(stream).map(|i| i.start_ns + i.length_ns).max().unwrap_or(0);
+    Some((start, run.intervals.iter().map(|i| end_of(i.stream)).min()? / slot_ns))
 }

@@ -105,11 +105,7 @@ impl Planner {
     }
 
     fn add_space(&self, plan: &mut Plan, phase: Phase) -> SpaceId {
-        let is_log = matches!(
-            phase,
-            Phase::CommitFdatasync | Phase::CommitDsync | Phase::CommitFsync | Phase::GroupCommit
-        );
-        let mut targets = match (is_log && self.log.is_some(), phase.writes()) {
+        let mut targets = match (phase.commits() && self.log.is_some(), phase.writes()) {
             (true, _) => self.log.iter().cloned().collect(),
             (false, true) => self.writes.clone(),
             (false, false) => self.reads.clone(),
@@ -181,7 +177,7 @@ impl Planner {
         let (load, cpus) = (load.max(1), self.cpus.max(1));
         match phase {
             Phase::Streams => load,
-            Phase::CommitFdatasync | Phase::CommitDsync | Phase::CommitFsync | Phase::GroupCommit => load,
+            _ if phase.commits() => load,
             _ if self.queue == QueueKind::Psync => load,
             Phase::LargeOne | Phase::SequentialWrites => 1,
             Phase::LargeAll => load.min(cpus),
@@ -208,9 +204,7 @@ impl Planner {
     /// Can this phase run at all?
     pub fn can(&self, phase: Phase) -> bool {
         match phase {
-            Phase::CommitFdatasync | Phase::CommitDsync | Phase::CommitFsync | Phase::GroupCommit => {
-                self.log.is_some() || !self.writes.is_empty()
-            }
+            _ if phase.commits() => self.log.is_some() || !self.writes.is_empty(),
             _ if phase.writes() => !self.writes.is_empty(),
             _ => !self.reads.is_empty(),
         }

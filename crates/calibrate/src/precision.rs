@@ -2,6 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+/// Level of all intervals.
+pub const CONFIDENCE: f64 = 0.95;
+
 /// How precise the headline points shall be.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Precision {

@@ -76,7 +76,7 @@ pub fn rate_of_operations(value: f64, operations: Option<&Figure>, load: Load, r
 
 /// One run as a search over sessions sees it: operations a second, and their mean latency. `None` where nothing was counted.
 pub fn seen(run: &Run) -> Option<Seen> {
-    let observed = Observed::of(run, false)?;
+    let observed = Observed::of(run)?;
     let middle = (run.began_ns + run.length_ns / 2) as f64 / 1e9;
     Some(observed.seen(run.load.small, middle, Statistic::Mean))
 }
@@ -85,7 +85,7 @@ pub fn seen(run: &Run) -> Option<Seen> {
 pub fn curve(runs: &[Run], found: Option<u32>) -> Curve {
     let mut points: Vec<CurvePoint> = Vec::new();
     for (index, run) in runs.iter().enumerate() {
-        let Some(observed) = Observed::of(run, false) else { continue };
+        let Some(observed) = Observed::of(run) else { continue };
         // A load that was measured again is one point: its last run, unless only the first was long.
         points
             .retain(|point| point.load != run.load || run.purpose == Purpose::Exploring && !point.exploring);

@@ -1,9 +1,10 @@
 //! Whether the figures can be believed. Every rule is one function from evidence to a check; evidence is plain data, and a
 //! thing that could not be looked at is `None`, which makes the verdict "cannot tell" and never "believable".
 
-use crate::bound::{grown, stolen};
+use crate::bound::{cpus_of_others, grown, stolen};
 use crate::figures::cached_share;
 use crate::observe::Observed;
+use crate::pieces::pieces;
 use crate::precision::Precision;
 use fathom_record::{Check, CheckOutcome, Event, EventKind, Phase, Purpose, Run, SampleOf, Verdict, judge};
 use fathom_spec::{Bytes, Verb};
@@ -18,12 +19,18 @@ const FOREIGN_MOST: f64 = 0.03;
 const PAGE_CACHE_MOST: f64 = 0.02;
 /// A cache below the device is named from this share on.
 const CACHE_NAMED: f64 = 0.10;
-/// A search's short points are off by some percent each; this many times as fast is another disk.
-const SLOWER_MOST: f64 = 1.35;
+/// From so many times the slowest piece on the fastest one is worth a word: the disk has more than one speed.
+const LEVELS_NAMED: f64 = 1.15;
+/// A figure whose interval is wider than this, either way, says too little.
+const HALF_WIDTH_MOST: f64 = 0.30;
 /// Reads under this time come from no disk, flash and its link included.
 const FASTER_THAN_FLASH_NS: u64 = 20_000;
 /// If more than this share is faster than flash, the figure is a cache's.
 const FASTER_MOST: f64 = 0.50;
+/// A working set that any controller's cache holds.
+const SET_LEAST: Bytes = Bytes(64 << 20);
+/// CPU time that other programs had: worth a word.
+const CPU_OF_OTHERS_NAMED: f64 = 0.25;
 /// CPU time taken by a hypervisor: worth a word, and too much.
 const STEAL: (f64, f64) = (0.05, 0.20);
 /// Of all I/Os these may fail.
@@ -51,9 +58,9 @@ pub struct Evidence {
     pub page_cache_share: Option<f64>,
     /// How the level moved in the runs on which figures rest, per cent within the run.
     pub drifts: Vec<RunDoubt>,
-    /// Runs on which figures rest that were slower than the search saw no more load to be: how many times as fast it was.
+    /// Measurements in pieces that were not all alike.
     #[serde(default)]
-    pub slower: Vec<RunDoubt>,
+    pub levels: Vec<RunLevels>,
     /// Runs on which figures rest that did not reach the precision: relative half width.
     pub not_converged: Vec<RunDoubt>,
     /// What the precision was, relative half width.
@@ -74,6 +81,9 @@ pub struct Evidence {
     pub stolen_aside: Option<f64>,
     /// Asynchronous I/O slots that were free and that were needed.
     pub async_slots: Option<(u64, u64)>,
+    /// The largest share of the CPUs' time that other programs had in a run on which a figure rests.
+    #[serde(default)]
+    pub cpu_of_others: Option<f64>,
     /// I/Os that failed, and all.
     pub faults: (u64, u64),
     /// Where the medium is known: whether it rotates. Behind virtio or a RAID controller it is not, and a flush that
@@ -83,6 +93,19 @@ pub struct Evidence {
     pub commits_per_second: Option<f64>,
     /// What could not be checked, from the preflight on.
     pub unchecked: Vec<String>,
+}
+
+/// A load whose speed was another one at another time.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunLevels {
+    pub run: String,
+    pub phase: Option<Phase>,
+    /// Operations a second of the slowest piece.
+    pub low: f64,
+    /// Of the fastest one.
+    pub high: f64,
+    /// Half the interval of the figure, as a share of it.
+    pub half_width: f64,
 }
 
 /// What speaks against one run, as a number whose unit its list names.
@@ -111,13 +134,7 @@ impl Evidence {
         let mut evidence = Evidence { precision: precision.half_width(), ..Evidence::default() };
         let (mut read_by_device, mut written_by_device) = (Some(0), Some(0));
         for run in runs {
-            let phase = match (run.phase, run.purpose) {
-                (Some(phase), _) => phase,
-                // A load that the user described: what it does decides what can be compared.
-                (None, Purpose::Load) if bytes(run, Verb::writes) > 0 => Phase::Mixed,
-                (None, Purpose::Load) => Phase::SmallReads,
-                (None, _) => continue,
-            };
+            let Some(phase) = phase_of(run) else { continue };
             let (read, written) = (bytes(run, |v| !v.writes()), bytes(run, Verb::writes));
             if phase.writes() {
                 evidence.our_bytes_written += written;
@@ -130,28 +147,48 @@ impl Evidence {
             let rests = matches!(run.purpose, Purpose::Headline | Purpose::Load) && !phase.is_aside();
             let place = if rests { &mut evidence.stolen } else { &mut evidence.stolen_aside };
             *place = larger(*place, stolen(run));
-            if matches!(run.purpose, Purpose::Headline | Purpose::Load) {
-                evidence.take_headline(run, phase, read);
-            }
         }
-        evidence.slower = slower_than_searched(runs);
+        for measured in pieces(runs) {
+            evidence.take_measurement(&measured.runs);
+        }
         evidence.device_bytes_read = read_by_device;
         evidence.device_bytes_written = written_by_device;
         evidence.take_samples(runs);
         evidence
     }
 
-    fn take_headline(&mut self, run: &Run, phase: Phase, read: u64) {
+    /// What one measurement says, in the pieces in which it was made.
+    fn take_measurement(&mut self, runs: &[&Run]) {
+        let run = runs[0];
+        let Some(phase) = phase_of(run) else { return };
+        if !matches!(run.purpose, Purpose::Headline | Purpose::Load) {
+            return;
+        }
         if !phase.writes() {
-            self.foreign_share = larger(self.foreign_share, foreign(run, phase, read));
+            self.foreign_share = larger(self.foreign_share, foreign(runs, phase));
         }
-        let Some(observed) = Observed::of(run, true) else { return };
-        if let Steadiness::Drifting { percent_per_minute, .. } = observed.steadiness {
-            self.drifts.push(RunDoubt::of(run, percent_per_minute * observed.seconds() / 60.0));
+        if !phase.is_aside() {
+            self.cpu_of_others =
+                runs.iter().fold(self.cpu_of_others, |most, run| larger(most, cpus_of_others(run)));
         }
-        let relative = observed.rate_estimate.map_or(f64::INFINITY, |e| e.relative());
-        if relative > self.precision {
-            self.not_converged.push(RunDoubt::of(run, relative));
+        let Some(observed) = Observed::of_pieces(runs) else { return };
+        let seconds = observed.seconds() / observed.pieces.len().max(1) as f64;
+        match observed.steadiness {
+            Steadiness::Drifting { percent_per_minute, .. } => {
+                self.drifts.push(RunDoubt::of(run, percent_per_minute * seconds / 60.0));
+            }
+            Steadiness::Stepped { percent, .. } => self.drifts.push(RunDoubt::of(run, percent)),
+            Steadiness::Steady | Steadiness::NotEnough => {}
+        }
+        let half_width = observed.rate_estimate.map_or(f64::INFINITY, |e| e.relative());
+        if half_width > self.precision {
+            self.not_converged.push(RunDoubt::of(run, half_width));
+        }
+        let low = observed.pieces.iter().copied().fold(f64::INFINITY, f64::min);
+        let high = observed.pieces.iter().copied().fold(0.0, f64::max);
+        if high > low * LEVELS_NAMED {
+            let (name, phase) = (run.name.clone(), run.phase);
+            self.levels.push(RunLevels { run: name, phase, low, high, half_width });
         }
     }
 
@@ -165,7 +202,7 @@ impl Evidence {
     fn take_samples(&mut self, runs: &[Run]) {
         let of = |phase| {
             let run = runs.iter().rfind(|r| r.phase == Some(phase))?;
-            Observed::of(run, false)
+            Observed::of(run)
         };
         let Some(first) = of(Phase::SampleFirst) else { return };
         self.faster_than_flash = first.share_over(FASTER_THAN_FLASH_NS).map(|over| 1.0 - over);
@@ -175,7 +212,7 @@ impl Evidence {
     /// All checks, in the order in which they are shown.
     pub fn checks(&self) -> Vec<Check> {
         let mut checks = vec![self.steady()];
-        checks.extend(self.search_agrees());
+        checks.extend(self.levels());
         checks.push(self.converged());
         if self.simulated {
             checks.insert(
@@ -189,6 +226,7 @@ impl Evidence {
             checks.extend(self.writes_reached());
             checks.extend(self.slots());
             checks.extend(self.steal());
+            checks.extend(self.cpu_alone());
         }
         checks.extend(self.failed_operations());
         checks.extend(
@@ -255,16 +293,28 @@ impl Evidence {
         }
     }
 
-    /// Said only where it does not: a disk that was twice as fast a moment ago will be so again.
-    fn search_agrees(&self) -> Option<Check> {
-        let worse = |a: &&RunDoubt, b: &&RunDoubt| a.amount.total_cmp(&b.amount);
-        let figure = self.slower.iter().filter(|doubt| !doubt.is_aside()).max_by(worse);
-        let outcome = if figure.is_some() { CheckOutcome::Failed } else { CheckOutcome::Noted };
-        let RunDoubt { run, amount: times, .. } = figure.or_else(|| self.slower.iter().max_by(worse))?;
-        let seen = format!(
-            "{run}: the search saw {times:.1} times as much with no more load: the disk's speed changed"
-        );
-        Some(check("the search agrees", outcome, seen))
+    /// Said only where it has more than one speed. That is the truth about a disk, and no reason to doubt a figure whose
+    /// interval holds all of them; one that is as wide as the figure says nothing.
+    fn levels(&self) -> Option<Check> {
+        let aside = |levels: &RunLevels| levels.phase.is_some_and(Phase::is_aside);
+        let wide = |levels: &&RunLevels| levels.half_width > HALF_WIDTH_MOST && !aside(levels);
+        let wider = |a: &&RunLevels, b: &&RunLevels| (a.high / a.low).total_cmp(&(b.high / b.low));
+        let failed = self.levels.iter().filter(wide).max_by(wider);
+        let named = failed.or_else(|| self.levels.iter().max_by(wider))?;
+        let outcome = if failed.is_some() { CheckOutcome::Failed } else { CheckOutcome::Noted };
+        let RunLevels { run, low, high, half_width, .. } = named;
+        let mut seen = format!("{run}: this disk changes between {low:.0} and {high:.0} I/Os a second");
+        if failed.is_some() {
+            seen.push_str(&format!(", and the figure is known to +-{:.0} % only", half_width * 100.0));
+        }
+        Some(check("one speed", outcome, seen))
+    }
+
+    fn cpu_alone(&self) -> Option<Check> {
+        let share = self.cpu_of_others?;
+        let outcome = if share > CPU_OF_OTHERS_NAMED { CheckOutcome::Noted } else { CheckOutcome::Passed };
+        let seen = format!("other programs had {:.0} % of the CPUs at most", share * 100.0);
+        Some(check("nobody else used the CPUs", outcome, seen))
     }
 
     fn converged(&self) -> Check {
@@ -302,6 +352,12 @@ impl Evidence {
         let name = "working set larger than caches";
         let set = self.working_set;
         (set.0 > 0).then(|| match self.memory {
+            // A disk's own cache, a controller's and a hypervisor's are larger.
+            _ if set < SET_LEAST && !self.memory_backed => check(
+                name,
+                CheckOutcome::Failed,
+                format!("{set} fits the cache of the device: measure at least {SET_LEAST}"),
+            ),
             // Direct I/O does not use it; a hypervisor's or a loop device's host might be as large.
             Some(memory) if set <= memory => {
                 check(name, CheckOutcome::Noted, format!("{set} would fit this host's memory of {memory}"))
@@ -389,24 +445,14 @@ impl Evidence {
     }
 }
 
-/// Of each run on which a figure rests: was the same kind of load, no more of it, much faster in the search?
-fn slower_than_searched(runs: &[Run]) -> Vec<RunDoubt> {
-    let rate = |run: &Run| Observed::of(run, false).map(|observed| observed.rate);
-    let load = |run: &Run| run.load.small.max(run.load.large);
-    let mut slower = Vec::new();
-    for run in runs.iter().filter(|run| run.purpose == Purpose::Headline) {
-        let Some(phase) = run.phase else { continue };
-        let searched = runs.iter().filter(|other| {
-            let same = other.phase == Some(phase);
-            same && other.purpose == Purpose::Exploring && load(other) <= load(run)
-        });
-        let best = searched.filter_map(rate).fold(0.0, f64::max);
-        let times = best / rate(run).unwrap_or(0.0).max(f64::MIN_POSITIVE);
-        if best > 0.0 && times > SLOWER_MOST {
-            slower.push(RunDoubt::of(run, times));
-        }
+/// The phase of a run; of a load that the user described, the one whose rules fit what it does.
+fn phase_of(run: &Run) -> Option<Phase> {
+    match (run.phase, run.purpose) {
+        (Some(phase), _) => Some(phase),
+        (None, Purpose::Load) if bytes(run, Verb::writes) > 0 => Some(Phase::Mixed),
+        (None, Purpose::Load) => Some(Phase::SmallReads),
+        (None, _) => None,
     }
-    slower
 }
 
 fn check(name: &str, outcome: CheckOutcome, seen: String) -> Check {
@@ -430,20 +476,29 @@ fn larger(a: Option<f64>, b: Option<f64>) -> Option<f64> {
     [a, b].into_iter().flatten().reduce(f64::max)
 }
 
-/// What others did during a run of reads, as a share of what we did: reads beyond ours, all writes, and what the run
-/// itself took note of. Small I/Os are counted, for each costs the disk the same; of large ones the bytes are.
-fn foreign(run: &Run, phase: Phase, our_bytes: u64) -> Option<f64> {
-    let names = if phase.is_large() { ["sectors_read", "sectors_written"] } else { ["reads", "writes"] };
-    let [read, written] = names.map(|name| grown(run, SampleOf::is_disk, name));
-    let operations: u64 = run.workers.iter().flat_map(|w| &w.counts).map(|c| c.1.operations).sum();
-    let ours = if phase.is_large() { our_bytes / 512 } else { operations };
+/// What others did during the runs of one measurement of reads, as a share of what we did: reads beyond ours, all writes,
+/// and what the runs themselves took note of. By number, for each small I/O costs the disk the same, or by bytes, for a few
+/// large ones cost as much as many small ones: whichever is more.
+fn foreign(runs: &[&Run], phase: Phase) -> Option<f64> {
+    let sum =
+        |name: &str| -> Option<u64> { runs.iter().map(|run| grown(run, SampleOf::is_disk, name)).sum() };
+    let counts = || runs.iter().flat_map(|run| &run.workers).flat_map(|w| &w.counts);
+    let our_bytes: u64 = counts().filter(|(verb, _)| !verb.writes()).map(|c| c.1.bytes).sum();
+    let share = |ours: u64, read: u64, written: Option<u64>| {
+        (read.saturating_sub(ours) + written.unwrap_or(0)) as f64 / ours.max(1) as f64
+    };
+    let by_bytes = share(our_bytes / 512, sum("sectors_read")?, sum("sectors_written"));
+    // A large I/O of ours may be several of the device's.
+    let by_number = match phase.is_large() {
+        true => 0.0,
+        false => share(counts().map(|c| c.1.operations).sum(), sum("reads")?, sum("writes")),
+    };
     let noted = |event: &Event| match event.what {
         EventKind::Foreign { sectors, .. } => sectors * 512,
         _ => 0,
     };
-    let noted = run.events.iter().map(noted).sum::<u64>() as f64 / our_bytes.max(1) as f64;
-    let share = (read?.saturating_sub(ours) + written.unwrap_or(0)) as f64 / ours.max(1) as f64;
-    Some(share.max(noted))
+    let noted: u64 = runs.iter().flat_map(|run| &run.events).map(noted).sum();
+    Some(by_number.max(by_bytes).max(noted as f64 / our_bytes.max(1) as f64))
 }
 
 #[cfg(test)]

@@ -330,7 +330,7 @@ impl<'a> Job<'a> {
             share: (0.0, 1.0),
         };
         let run = self.execute(&plan, what, &mut ())?;
-        if let Some(observed) = Observed::of(&run, false) {
+        if let Some(observed) = Observed::of(&run) {
             let held = sustain::judge(&observed);
             let hint = "burst credit, a write cache or heat has an end: size for what is left";
             let changes =

@@ -151,6 +151,8 @@ fn permits(args: &Args, ready: &Ready) -> Permits {
 fn plan(args: &Args, target: Target, writes: bool, size: Option<Bytes>) -> Plan {
     let mut plan = Plan::new(args.seed);
     plan.stall = args.stall;
+    // A percentile's error comes from the number of intervals.
+    plan.interval = Nanos((args.time.0 / 100).clamp(100_000_000, 1_000_000_000) / plan.slot.0 * plan.slot.0);
     let target = match target {
         Target::Path(path) => Target::Path(PathTarget {
             access: if writes { Access::Write } else { Access::Read },

@@ -10,7 +10,7 @@ use crate::threads::Threads;
 use crate::virtual_time::{SimulatedJob, VirtualTime};
 use crate::{Clock, Fault, Outbox, Published, Steering, WorkerOutcome, empty_interval, sys};
 use fathom_record::*;
-use fathom_spec::{Bytes, GroupId, Nanos, Plan, StreamId, Verb};
+use fathom_spec::{Bytes, GroupId, Nanos, Plan, Stream, StreamId, Verb};
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::atomic::Ordering::{Relaxed, Release};
@@ -51,6 +51,9 @@ pub fn simulate(
     Conductor::new(plan, jobs, VirtualTime::new(world), control).conduct(sampler)
 }
 
+/// Other people's counters are read no oftener than this, however short the intervals of latencies are.
+const SAMPLES_APART_NS: u64 = 1_000_000_000;
+
 /// A worker's faults as events.
 fn fault_events(stream: StreamId, faults: Vec<Fault>, targets: &[String]) -> Vec<Event> {
     faults
@@ -78,6 +81,8 @@ struct StreamState {
     began: Arc<OnceLock<u64>>,
     running: u32,
     steering: Arc<Steering>,
+    /// Until when it counted, ns since the run's start.
+    to_ns: u64,
     published: Vec<Arc<Published>>,
     /// Where each worker gets empty intervals from.
     empties: Vec<SyncSender<Box<Interval>>>,
@@ -101,6 +106,7 @@ impl StreamState {
             began: Arc::new(OnceLock::new()),
             running: 0,
             steering: Arc::new(Steering::new(depth)),
+            to_ns: 0,
             published: Vec::new(),
             empties: Vec::new(),
             stalled: false,
@@ -154,6 +160,7 @@ impl<'c, D: Driver> Conductor<'c, D> {
         let mut run = self.run;
         run.length_ns = self.driver.now();
         run.intervals.sort_by_key(|i| (i.stream, i.start_ns));
+        run.windows = windows(self.plan, &self.streams);
         run.workers.sort_by_key(|w| (w.stream, w.worker));
         match self.failure {
             Some(error) => Err(error),
@@ -166,7 +173,8 @@ impl<'c, D: Driver> Conductor<'c, D> {
         let slot = self.plan.slot.0.max(1);
         let lag = self.driver.lag_ns(slot);
         let mut next_slot = slot + lag;
-        let mut next_sample = self.plan.interval.0;
+        let every = self.plan.interval.0.max(SAMPLES_APART_NS);
+        let mut next_sample = every;
         let mut messages = Vec::new();
         loop {
             self.start_ready();
@@ -179,7 +187,7 @@ impl<'c, D: Driver> Conductor<'c, D> {
             let now = self.driver.now();
             if now >= next_sample {
                 sampler.sample(now, &mut self.run.samples);
-                next_sample = now - now % self.plan.interval.0 + self.plan.interval.0;
+                next_sample = now - now % every + every;
             }
             let goes_on = self.streams.iter().any(|stream| stream.phase != Phase::Ended);
             if now >= next_slot && goes_on {
@@ -297,6 +305,8 @@ impl<'c, D: Driver> Conductor<'c, D> {
         let WorkerOutcome { interval, totals, faults, found, span_ns, outstanding_most, why } = outcome;
         self.control.interval(&interval);
         self.run.take(&interval);
+        let stream = &mut self.streams[id.0 as usize];
+        stream.to_ns = stream.to_ns.max(interval.start_ns + interval.length_ns);
         let stream = &self.streams[id.0 as usize];
         let batches = stream.published.get(worker as usize).map(|published| published.batches());
         let now = self.driver.now();
@@ -399,6 +409,17 @@ impl<'c, D: Driver> Conductor<'c, D> {
         self.control.event(&event);
         self.run.events.push(event);
     }
+}
+
+/// What of each stream counted; nothing of those that never began.
+fn windows(plan: &Plan, streams: &[StreamState]) -> Vec<WindowSpan> {
+    let all = plan.streams.iter().zip(streams).enumerate();
+    let span = |(id, (stream, state)): (usize, (&Stream, &StreamState))| {
+        let from_ns = framed((plan.slot, plan.interval), &stream.window, *state.began.get()?).from_ns;
+        let span = WindowSpan { stream: StreamId(id as u32), from_ns, to_ns: state.to_ns };
+        (span.from_ns < span.to_ns).then_some(span)
+    };
+    all.filter_map(span).collect()
 }
 
 /// The group that a stream is of and takes down.

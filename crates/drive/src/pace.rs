@@ -93,6 +93,32 @@ impl Pace {
         all.iter_mut().flatten().for_each(|metronome| metronome.gap_ns = 1e9 / per_second);
     }
 
+    /// When the next operation of any cell is due. `None` without a timetable.
+    pub fn earliest(&self) -> Option<u64> {
+        match self {
+            Pace::Closed => None,
+            Pace::Open(cells) => cells.iter().flatten().map(|metronome| metronome.next_ns as u64).min(),
+            Pace::Joint(metronome) => Some(metronome.next_ns as u64),
+        }
+    }
+
+    /// How many operations are due before a moment, by the mean gap; those of timetables by bytes are not known.
+    pub fn due_before(&self, to_ns: u64) -> u64 {
+        let left = |metronome: &Metronome| {
+            let counted = !metronome.by_bytes && metronome.gap_ns > 0.0;
+            if counted {
+                ((to_ns as f64 - metronome.next_ns) / metronome.gap_ns).ceil().max(0.0) as u64
+            } else {
+                0
+            }
+        };
+        match self {
+            Pace::Closed => 0,
+            Pace::Open(cells) => cells.iter().flatten().map(left).sum(),
+            Pace::Joint(metronome) => left(metronome),
+        }
+    }
+
     /// Is there a timetable, so that response and service times differ?
     pub fn is_open(&self) -> bool {
         !matches!(self, Pace::Closed)

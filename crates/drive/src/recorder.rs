@@ -190,19 +190,24 @@ impl Recorder {
     fn begin_interval(&mut self, now_ns: u64) {
         let first = self.frame.from_ns - self.frame.from_ns % self.frame.slot_ns;
         let interval = self.frame.interval_ns;
+        // What comes back behind the window belongs to its last interval.
+        let at_ns = now_ns.min(self.frame.to_ns.saturating_sub(1));
         let start = match self.outbox {
             None => first,
-            Some(_) => first.max(now_ns - now_ns % interval),
+            Some(_) => first.max(at_ns - at_ns % interval),
         };
         self.interval.start_ns = start;
-        self.interval_end_ns =
-            if self.outbox.is_none() { u64::MAX } else { start - start % interval + interval };
+        self.interval_end_ns = match self.outbox.is_none() || at_ns < now_ns {
+            true => u64::MAX,
+            false => start - start % interval + interval,
+        };
         self.enter_slot(now_ns);
     }
 
     fn enter_slot(&mut self, now_ns: u64) {
         self.slot_end_ns = now_ns - now_ns % self.frame.slot_ns + self.frame.slot_ns;
-        self.slot = (now_ns.saturating_sub(self.interval.start_ns) / self.frame.slot_ns) as usize;
+        let at_ns = now_ns.min(self.frame.to_ns.saturating_sub(1));
+        self.slot = (at_ns.saturating_sub(self.interval.start_ns) / self.frame.slot_ns) as usize;
         if self.slot >= self.interval.slots.len() {
             self.interval.slots.resize(self.slot + 1, Default::default());
         }
@@ -254,7 +259,18 @@ impl Recorder {
         }
     }
 
-    /// Counts one operation that completed in full.
+    /// Was an operation of this moment to be done in a window that has an end?
+    pub fn is_due_inside(&self, due_ns: u64) -> bool {
+        self.frame.closes && due_ns >= self.frame.from_ns && due_ns < self.frame.to_ns
+    }
+
+    /// The end of a window that has one, ns since the run's start.
+    pub fn closes_at(&self) -> Option<u64> {
+        self.frame.closes.then_some(self.frame.to_ns)
+    }
+
+    /// Counts one operation that completed in full. One that began in the window and came back behind it is in the latencies
+    /// and not in the counts: how long it took is part of what the window saw, that it was done is not.
     #[inline(always)]
     pub fn completed(&mut self, operation: &Operation, submitted_ns: u64, at_ns: u64, counted: bool) {
         let cell = operation.cell as usize & (CELLS - 1);
@@ -262,13 +278,14 @@ impl Recorder {
         self.totals[cell].operations += 1;
         self.totals[cell].bytes += u64::from(operation.length);
         self.totals[cell].latency_sum_ns += service;
-        if !counted {
+        if counted {
+            let counts = &mut self.interval.slots[self.slot][cell];
+            counts.operations += 1;
+            counts.bytes += u64::from(operation.length);
+            counts.latency_sum_ns += service;
+        } else if at_ns < self.frame.to_ns || !self.is_due_inside(operation.due_ns) {
             return;
         }
-        let counts = &mut self.interval.slots[self.slot][cell];
-        counts.operations += 1;
-        counts.bytes += u64::from(operation.length);
-        counts.latency_sum_ns += service;
         let kept = &mut self.interval.cells[cell].1;
         if let Some(latency) = &mut kept.service {
             latency.add(service);

@@ -99,6 +99,8 @@ pub struct Worker<Q: Queue, const FEATURES: bool = false> {
     span_ns: (u64, u64),
     most: usize,
     now_ns: u64,
+    /// Until when it starts what is overdue, once its time is over.
+    catch_up_ns: Option<u64>,
     submit_batch: SubmitBatch,
     throttle: Option<Box<Throttle>>,
     log: Option<LogPen>,
@@ -138,6 +140,8 @@ pub struct WorkerOutcome {
 
 /// How long a worker that only waits for others' checks sleeps before it looks again.
 const CHECK_LOOK_NS: u64 = 20_000;
+/// How long a worker whose time is over starts what was due in its window and could not be started, once the device answers.
+const CATCH_UP_NS: u64 = 1_000_000_000;
 /// ETIMEDOUT: an operation took longer than its terms allow.
 const TIMED_OUT: i32 = 110;
 /// Kinds of faults that are kept one by one.
@@ -174,6 +178,7 @@ impl<Q: Queue, const FEATURES: bool> Worker<Q, FEATURES> {
             span_ns: (u64::MAX, 0),
             most: 0,
             now_ns: 0,
+            catch_up_ns: None,
             submit_batch: SubmitBatch::between(parts.batch.0.min(depth), parts.batch.1.min(depth)),
             parts,
         }
@@ -205,6 +210,7 @@ impl<Q: Queue, const FEATURES: bool> Worker<Q, FEATURES> {
         }
         let now = self.parts.queue.now();
         self.now_ns = now;
+        self.obey(now);
         self.parts.recorder.advance(now);
         if !self.done.is_empty() {
             self.account(now);
@@ -213,7 +219,6 @@ impl<Q: Queue, const FEATURES: bool> Worker<Q, FEATURES> {
             self.gather();
         }
         self.submit_batch.follow(self.done.len(), self.queued());
-        self.obey(now);
         let mut allowed = Allowed { room: 0, until_ns: u64::MAX, at_least: 1 };
         self.batch.clear();
         if self.ended.is_none() {
@@ -303,21 +308,34 @@ impl<Q: Queue, const FEATURES: bool> Worker<Q, FEATURES> {
     }
 
     fn obey(&mut self, now: u64) {
-        let steering = &*self.parts.steering;
         if self.ended.is_none() {
-            if now >= self.parts.until_ns {
+            let is_over = now >= self.parts.until_ns && !self.catches_up(now);
+            let steering = &*self.parts.steering;
+            if is_over {
                 self.ended = Some(StopReason::Finished);
             } else if steering.stop.load(Acquire) {
                 self.ended = Some(StopReason::Told);
                 self.parts.recorder.close(steering.close_ns.load(Relaxed));
             }
         }
+        let steering = &*self.parts.steering;
         self.depth = (steering.depth.load(Relaxed) as usize).min(self.flight.len());
         let rate = steering.rate.load(Relaxed);
         if rate != self.rate {
             self.rate = rate;
             self.parts.pace.set_rate(f64::from_bits(rate));
         }
+    }
+
+    /// Its time is over: is there something to be started yet that was due in the window? A timetable that is behind for
+    /// a moment is caught up with; one that the device cannot keep is not.
+    #[cold]
+    fn catches_up(&mut self, now: u64) -> bool {
+        let overdue = self.parts.pace.earliest().is_some_and(|due| self.parts.recorder.is_due_inside(due));
+        if overdue && self.catch_up_ns.is_none() && (!self.done.is_empty() || self.outstanding() == 0) {
+            self.catch_up_ns = Some(now + CATCH_UP_NS);
+        }
+        overdue && self.catch_up_ns.is_none_or(|until| now < until)
     }
 
     #[inline(always)]
@@ -500,8 +518,14 @@ impl<Q: Queue, const FEATURES: bool> Worker<Q, FEATURES> {
             throttle.leave();
             throttle.held_depth()
         });
+        let timed_out = self.ended == Some(StopReason::Told) || now >= self.parts.until_ns;
+        let closes_at = self.parts.recorder.closes_at().filter(|_| timed_out).unwrap_or(0);
+        let unstarted = self.parts.pace.due_before(closes_at);
         let (interval, totals) = self.parts.recorder.finish(now);
         let stream = interval.stream;
+        if unstarted > 0 {
+            self.found.push(EventKind::Unstarted { stream, operations: unstarted });
+        }
         self.found.extend(held.map(|outstanding| EventKind::Held { stream, outstanding }));
         WorkerOutcome {
             interval,

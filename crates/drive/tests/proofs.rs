@@ -93,7 +93,7 @@ impl Control for Outstanding {
 #[test]
 fn orion_keeps_small_and_large_each_at_its_own_number() {
     let counts = || {
-        let world = World::new(vec![Device { ways: 4, ..Device::default() }]);
+        let world = World::new(vec![Device { ways: 4, ..Device::default() }], 1);
         let load = |length, depth| Load {
             source: Box::new(Loop { length, end_ns: 1_000_000_000 }),
             pace: Pace::Closed,
@@ -181,7 +181,7 @@ fn sysbench_mix_and_fsync_series_need_completions_and_one_shared_source() {
     let source = Box::new(Arc::new(Mutex::new(source)));
     let verbs = vec![Verb::Read, Verb::Write, Verb::Sync];
     let load = Load { source, pace: Pace::Closed, depth: 1, verbs };
-    run(World::new(vec![Device::default()]), [load], &mut ());
+    run(World::new(vec![Device::default()], 1), [load], &mut ());
     assert_eq!(&seen.lock().unwrap()[..14], "RWRWRRWRWRFFFF");
 }
 
@@ -209,7 +209,7 @@ impl Source for Rated {
 
 #[test]
 fn a_stall_shows_in_response_and_not_in_service() {
-    let world = World::new(vec![Device::default()]);
+    let world = World::new(vec![Device::default()], 1);
     world.borrow_mut().occupy(0, 1_000_000_000);
     let pace = Pace::Open(Box::new([Some(Metronome::new(0, 1000.0, false, None)), None, None, None]));
     let source = Box::new(Rated { left: 5000 });

@@ -16,7 +16,7 @@ pub(crate) fn execute(plan: &Plan, control: &mut dyn Control) -> Result<Run, Exe
     let devices = devices(plan)?;
     ends(plan, &devices)?;
     let targets = devices.iter().map(|device| OpenTarget::nothing(device.size_bytes)).collect();
-    let world = World::new(devices);
+    let world = World::new(devices, plan.seed);
     let jobs = jobs(plan, &targets, &world)?;
     simulate(plan, jobs, world, &mut (), control)
 }

@@ -101,6 +101,8 @@ pub enum EventKind {
         /// The most I/Os with which it was held.
         outstanding: u32,
     },
+    /// A timetable had more due in the window than could be started: their response times are in no figure.
+    Unstarted { stream: StreamId, operations: u64 },
     /// No completion for as long as the plan's `stall`, with I/Os outstanding.
     Stalled {
         stream: StreamId,

@@ -199,6 +199,14 @@ impl Interval {
         priorities.iter_mut().for_each(|at| at.service.clear());
     }
 
+    /// Did nothing come back in it? What began in a window and came back behind it is in the latencies alone.
+    pub fn is_empty(&self) -> bool {
+        let silent =
+            |cell: &Cell| cell.service.iter().chain(&cell.response).all(|latency| latency.count == 0);
+        self.cells.iter().all(|(_, cell)| silent(cell))
+            && self.slots.iter().all(|slot| slot.iter().all(|counts| *counts == Counts::default()))
+    }
+
     /// All counters of a cell over the whole interval.
     pub fn counts(&self, cell: usize) -> Counts {
         self.slots.iter().fold(Counts::default(), |mut sum, slot| {

@@ -134,6 +134,11 @@ impl Phase {
         )
     }
 
+    /// Is an operation of it a commit, a write with what makes it durable?
+    pub fn commits(self) -> bool {
+        matches!(self, Phase::CommitFdatasync | Phase::CommitDsync | Phase::CommitFsync | Phase::GroupCommit)
+    }
+
     /// A load of this phase in the record's terms.
     pub fn load(self, load: u32) -> Load {
         match self.is_large() {

@@ -211,7 +211,7 @@ pub struct LatencyFigures {
     pub min_ns: u64,
     /// How many I/Os.
     pub count: u64,
-    /// How many of them are worth, correlation counted.
+    /// How many of them are worth for the median, correlation counted.
     pub effective: f64,
     /// Share of I/Os over the latency limit, 0 to 1, where there is one.
     pub over_limit: Option<f64>,
@@ -222,8 +222,14 @@ pub struct LatencyFigures {
 pub struct Percentile {
     /// The share, 0 to 1.
     pub quantile: f64,
-    /// ns; `None` when too few samples stand behind it.
+    /// ns; `None` when too few operations stand behind it.
     pub value_ns: Option<u64>,
+    /// Lower end of its 95 % interval, ns.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub low_ns: Option<u64>,
+    /// Upper end of it, ns; `None` with a lower end: it is over that, and nobody knows how far.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub high_ns: Option<u64>,
     /// Why there is none.
     pub why: Option<String>,
 }

@@ -1,6 +1,6 @@
 //! One plan's execution, as it is stored: raw facts from which everything else can be computed again.
 
-use crate::{Counts, Event, EventKind, Interval, Load, Phase, Sample, StopReason};
+use crate::{Event, EventKind, Interval, Load, Phase, Sample, StopReason};
 use fathom_spec::{Plan, StreamId, Verb};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -24,8 +24,11 @@ pub struct Run {
     pub began_ns: u64,
     /// How long it ran, ns.
     pub length_ns: u64,
-    /// Counters and latencies, a stream's workers merged, in order of time.
+    /// Counters and latencies, a stream's workers merged, in order of time. One in which nothing came back is left out.
     pub intervals: Vec<Interval>,
+    /// What of each stream counted, from the plan's window and the moment at which the stream began.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub windows: Vec<WindowSpan>,
     /// What each worker did in all.
     pub workers: Vec<WorkerTotals>,
     /// Other people's counters.
@@ -48,12 +51,23 @@ impl Run {
             began_ns: 0,
             length_ns: 0,
             intervals: Vec::new(),
+            windows: Vec::new(),
             workers: Vec::new(),
             samples: Vec::new(),
             events: Vec::new(),
             queues: Vec::new(),
         }
     }
+}
+
+/// The part of a stream that counted, whether anything came back in it or not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct WindowSpan {
+    pub stream: StreamId,
+    /// ns since the run's start.
+    pub from_ns: u64,
+    /// ns since the run's start.
+    pub to_ns: u64,
 }
 
 /// What a run is worth.
@@ -122,7 +136,7 @@ impl Run {
 
     /// Takes what a worker hands over: workers of a stream are merged, and an empty interval says nothing.
     pub fn take(&mut self, interval: &Interval) {
-        if interval.slots.iter().all(|slot| slot.iter().all(|counts| *counts == Counts::default())) {
+        if interval.is_empty() {
             return;
         }
         let slot_ns = self.plan.slot.0;

@@ -43,6 +43,7 @@ impl Maker {
             began_ns: self.now_ns,
             length_ns,
             intervals,
+            windows: Vec::new(),
             workers: Vec::new(),
             samples: Vec::new(),
             events: Vec::new(),
@@ -102,12 +103,15 @@ fn latencies(mean_ns: f64, count: u64, limit_ns: f64) -> LatencyFigures {
     let percentiles = [0.5, 0.9, 0.99, 0.999]
         .into_iter()
         .map(|quantile| {
-            let needed = 10.0 / (1.0 - quantile);
-            let enough = effective >= needed;
+            let needed = 1.0 / (1.0 - quantile);
+            let enough = count as f64 >= needed;
+            let around = |factor: f64| enough.then(|| (value(quantile) as f64 * factor) as u64);
             Percentile {
                 quantile,
                 value_ns: enough.then(|| value(quantile)),
-                why: (!enough).then(|| format!("{effective:.0} effective samples, {needed:.0} needed")),
+                low_ns: around(1.0 - 0.1 * quantile),
+                high_ns: if quantile > 0.995 { None } else { around(1.0 + 0.2 * quantile) },
+                why: (!enough).then(|| format!("needs {needed:.0} operations, has {count}")),
             }
         })
         .collect();

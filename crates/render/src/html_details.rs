@@ -35,14 +35,14 @@ pub(crate) fn latencies(record: &ResultRecord) -> Markup {
             }
         } }
         @let reasons = reasons(record);
-        @if !reasons.is_empty() { p class="quiet reasons" { "- where too few samples stand behind it: " (reasons.join("; ")) } }
+        @if !reasons.is_empty() { p class="quiet reasons" { "- where too few operations stand behind it: " (reasons.join("; ")) } }
     }
 }
 
 fn percentile(latency: &LatencyFigures, quantile: f64) -> Markup {
     let found = labels::percentile(latency, quantile);
-    match found.and_then(|p| p.value_ns) {
-        Some(ns) => html! { td class="number" { (number::time(ns as f64)) } },
+    match found.and_then(labels::percentile_text) {
+        Some(text) => html! { td class="number" { (text) } },
         None => {
             html! { td class="number" title=(found.and_then(|p| p.why.clone()).unwrap_or_default()) { "-" } }
         }

@@ -171,6 +171,23 @@ pub fn percentile(latency: &LatencyFigures, quantile: f64) -> Option<&Percentile
     latency.percentiles.iter().find(|p| (p.quantile - quantile).abs() < 1e-9)
 }
 
+/// An interval of this many times its lower end says little more than the order of magnitude.
+const VAGUE: u64 = 2;
+
+/// A percentile with its interval: `270 us (200 to 361)`, with a `~` where that is wider than a factor of two, and
+/// `over 2.61 ms` where nobody knows how far over.
+pub fn percentile_text(percentile: &Percentile) -> Option<String> {
+    let value = number::time(percentile.value_ns? as f64);
+    Some(match (percentile.low_ns, percentile.high_ns) {
+        (Some(low), Some(high)) => {
+            let mark = if high > low.saturating_mul(VAGUE) { "~" } else { "" };
+            format!("{mark}{value} ({})", number::time_ends(&value, low as f64, high as f64))
+        }
+        (Some(low), None) => format!("over {}", number::time(low as f64)),
+        (None, _) => value,
+    })
+}
+
 /// The percentiles that are shown, with their names.
 pub const PERCENTILES: [(f64, &str); 4] = [(0.5, "p50"), (0.9, "p90"), (0.99, "p99"), (0.999, "p99.9")];
 
@@ -198,6 +215,19 @@ pub fn moment(rfc3339: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_percentile_is_told_with_its_interval() {
+        let told = |low_ns, high_ns| {
+            let value_ns = Some(270_000);
+            percentile_text(&Percentile { quantile: 0.99, value_ns, low_ns, high_ns, why: None }).unwrap()
+        };
+        assert_eq!(told(Some(200_000), Some(361_000)), "270 us (200 to 361)");
+        assert_eq!(told(Some(120_000), Some(361_000)), "~270 us (120 to 361)");
+        assert_eq!(told(Some(200_000), Some(1_361_000)), "~270 us (200 us to 1.36 ms)");
+        assert_eq!(told(Some(200_000), None), "over 200 us");
+        assert_eq!(told(None, None), "270 us");
+    }
 
     #[test]
     fn a_moment_loses_its_fraction_and_keeps_its_zone() {

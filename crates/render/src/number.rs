@@ -80,6 +80,18 @@ pub fn time(ns: f64) -> String {
     Nanos(ns.max(0.0).round() as u64).to_string()
 }
 
+/// Two ends in one unit where they have the same: `200 to 361`, of a value that has the unit; `0.98 ms to 1.2 ms`.
+pub fn time_ends(value: &str, low_ns: f64, high_ns: f64) -> String {
+    let unit = |text: &str| text.rsplit_once(' ').map(|(_, unit)| unit.to_owned());
+    let ends = [time(low_ns), time(high_ns)];
+    let same = ends.iter().all(|end| unit(end) == unit(value));
+    let [low, high] = ends.map(|end| match (same, end.rsplit_once(' ')) {
+        (true, Some((number, _))) => number.to_owned(),
+        _ => end,
+    });
+    format!("{low} to {high}")
+}
+
 /// A number for an axis: `500`, `12k`, `1.5M`.
 pub fn short(value: f64) -> String {
     let (scale, unit) = match value.abs() {

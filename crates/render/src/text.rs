@@ -172,42 +172,54 @@ fn commit_text(record: &ResultRecord) -> String {
     join(&parts, "; ")
 }
 
-/// A table of percentiles; one without enough samples is `-`, and a line under the table says why.
+/// A table of latencies, one in a column; a percentile that is not known is `-`, and a line under the table says why.
 pub(crate) fn percentiles(
-    rows: &[(&str, &LatencyFigures)],
+    columns: &[(&str, &LatencyFigures)],
     style: Style,
     out: &mut impl Write,
 ) -> io::Result<()> {
-    if rows.is_empty() {
+    if columns.is_empty() {
         return Ok(());
     }
     let mut reasons: Vec<String> = Vec::new();
-    let heads = ["latency", "mean", "p50", "p90", "p99", "p99.9", "max", "samples"];
-    let mut cells = vec![heads.map(String::from).to_vec()];
-    for (name, latency) in rows {
-        let mut row = vec![(*name).to_owned(), number::time(latency.mean_ns)];
-        for (quantile, label) in labels::PERCENTILES {
+    let row = |head: &str, cell: &dyn Fn(&LatencyFigures) -> String| -> Vec<String> {
+        std::iter::once(head.to_owned()).chain(columns.iter().map(|(_, latency)| cell(latency))).collect()
+    };
+    let heads = std::iter::once("latency").chain(columns.iter().map(|(name, _)| *name));
+    let mut rows = vec![heads.map(str::to_owned).collect(), row("mean", &mean_text)];
+    for (quantile, label) in labels::PERCENTILES {
+        for (name, latency) in columns {
             let found = labels::percentile(latency, quantile);
-            row.push(match found.and_then(|p| p.value_ns) {
-                Some(ns) => number::time(ns as f64),
-                None => {
-                    let why = found.and_then(|p| p.why.clone());
-                    let why = why.unwrap_or_else(|| "not kept".to_owned());
-                    reasons.push(format!("- {label} {name}: {why}"));
-                    "-".to_owned()
-                }
-            });
+            if found.is_none_or(|percentile| percentile.value_ns.is_none()) {
+                let why = found.and_then(|percentile| percentile.why.as_deref()).unwrap_or("not kept");
+                reasons.push(format!("- {label} {name}: {why}"));
+            }
         }
-        row.push(number::time(latency.max_ns as f64));
-        row.push(number::grouped(latency.count as f64));
-        cells.push(row);
+        rows.push(row(label, &|latency| {
+            labels::percentile(latency, quantile)
+                .and_then(labels::percentile_text)
+                .unwrap_or_else(|| "-".to_owned())
+        }));
     }
+    rows.push(row("max", &|latency| number::time(latency.max_ns as f64)));
+    rows.push(row("samples", &|latency| number::grouped(latency.count as f64)));
     writeln!(out)?;
-    out.write_all(table(&cells, &[1, 2, 3, 4, 5, 6, 7]).as_bytes())?;
+    out.write_all(table(&rows, &[]).as_bytes())?;
     if !reasons.is_empty() {
         out.write_all(style.hanging("", 0, &reasons.join("; ")).as_bytes())?;
     }
     Ok(())
+}
+
+fn mean_text(latency: &LatencyFigures) -> String {
+    let value = number::time(latency.mean_ns);
+    match latency.mean_half_width_ns {
+        Some(half) if half > 0.0 => {
+            let (low, high) = ((latency.mean_ns - half).max(0.0), latency.mean_ns + half);
+            format!("{value} ({})", number::time_ends(&value, low, high))
+        }
+        _ => value,
+    }
 }
 
 /// IOPS and latency over outstanding I/Os, side by side, eight lines.

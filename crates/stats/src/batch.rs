@@ -4,7 +4,7 @@
 //! their mean (on a real disk eleven times too little). Means of long batches are nearly independent, so their spread
 //! says it well (Conway 1963; Law & Carson 1979). Knows nothing of time: a slot is a numerator and a denominator.
 
-use crate::distribution::t_factor;
+use crate::distribution::{normal_quantile, t_factor};
 use crate::estimate::Estimate;
 use crate::moments::{Moments, autocorrelation};
 
@@ -188,6 +188,57 @@ impl BatchMeans {
     }
 }
 
+/// So many slots are one batch where neighbours lean on each other negatively: an even number, for a burst in every other
+/// slot is the usual case.
+const LEANING_SLOTS: usize = 6;
+
+/// The ratio of the sums of slots with its error.
+///
+/// Slots of one each as [`BatchMeans`] batches them; but where neighbours are correlated negatively, by more than chance
+/// (`r < -2 / sqrt(n)`, Bartlett 1946), in batches of six: a throttle that lets a burst through and then waits makes slots
+/// of 200, 0, 200, 0, whose spread says nothing of the mean's error, and whose pairs have none at all.
+pub fn ratio_estimate(slots: &[Slot], confidence: f64) -> Option<Estimate> {
+    let single: BatchMeans = slots.iter().copied().collect();
+    let leans = slots.len() >= BATCHES_LEAST * LEANING_SLOTS
+        && autocorrelation(&slot_residuals(slots), 1).is_some_and(|r| r < -2.0 / (slots.len() as f64).sqrt());
+    match leans {
+        true => slots.chunks(LEANING_SLOTS).map(sum_of).collect::<BatchMeans>().estimate(confidence),
+        false => single.estimate(confidence),
+    }
+}
+
+/// A rate, events over seconds, with its error and the grain of its bursts: where the window's edges fall in a burst of q
+/// events is chance, so each edge adds a uniform error of deviation `q / sqrt 12` (Sheppard 1898), both together
+/// `half^2 + (z q / (sqrt 6 T))^2`. q is the greatest slot less the least: even events have no bursts.
+pub fn rate_estimate(slots: &[Slot], confidence: f64) -> Option<Estimate> {
+    let estimate = ratio_estimate(slots, confidence)?;
+    let seconds: f64 = slots.iter().map(|slot| slot.denominator).sum();
+    let counts = || slots.iter().map(|slot| slot.numerator);
+    let burst = counts().fold(0.0, f64::max) - counts().fold(f64::INFINITY, f64::min);
+    // Of even events a slot has one more than another; such a grain is far below all that is shown.
+    let burst = if burst <= 1.0 { 0.0 } else { burst };
+    let grain = normal_quantile(1.0 - (1.0 - confidence) / 2.0) * burst / (6.0_f64.sqrt() * seconds);
+    Some(Estimate { half_width: estimate.half_width.hypot(grain), ..estimate })
+}
+
+/// The sum of slots.
+pub fn sum_of(slots: &[Slot]) -> Slot {
+    slots.iter().fold(Slot::default(), |mut sum, slot| {
+        sum.add(*slot);
+        sum
+    })
+}
+
+/// What each slot's numerator is off from the ratio of the sums.
+pub fn slot_residuals(slots: &[Slot]) -> Vec<f64> {
+    let sum = sum_of(slots);
+    if sum.denominator <= 0.0 {
+        return Vec::new();
+    }
+    let mean = sum.numerator / sum.denominator;
+    slots.iter().map(|slot| slot.numerator - mean * slot.denominator).collect()
+}
+
 /// By how much the variance of the mean grows for a lag-1 correlation of the batch means.
 fn inflation(lag_1: f64) -> f64 {
     let lag_1 = lag_1.clamp(0.0, LAG_1_MOST);
@@ -242,6 +293,25 @@ mod tests {
             (1..=100).map(|i| Slot { numerator: f64::from(3 * i), denominator: f64::from(i) }).collect();
         let e = b.estimate(0.95).unwrap();
         assert_eq!((e.mean, e.half_width), (3.0, 0.0));
+    }
+
+    #[test]
+    fn a_throttles_slots_have_an_interval_that_holds_the_limit() {
+        let of = |counts: &[f64]| -> Estimate {
+            let slots: Vec<Slot> = counts.iter().map(|c| Slot { numerator: *c, denominator: 0.05 }).collect();
+            rate_estimate(&slots, 0.95).unwrap()
+        };
+        // 2000 a second in bursts of 200 each 100 ms, 59 slots of 50 ms: one burst too many.
+        let bursts: Vec<f64> = (0..59).map(|i| if i % 2 == 0 { 200.0 } else { 0.0 }).collect();
+        let estimate = of(&bursts);
+        assert!(estimate.mean > 2030.0 && estimate.holds(2000.0), "{estimate:?}");
+        assert!(estimate.relative() < 0.15, "{estimate:?}");
+        // Negative neighbours in single slots: a third of the figure, were each slot a batch of its own.
+        let single: BatchMeans =
+            bursts[..30].iter().map(|c| Slot { numerator: *c, denominator: 0.05 }).collect();
+        assert!(single.estimate(0.95).unwrap().relative() > 0.3);
+        assert!(of(&bursts[..30]).relative() < 0.2, "{:?}", of(&bursts[..30]));
+        assert_eq!(of(&[100.0; 60]).half_width, 0.0);
     }
 
     #[test]

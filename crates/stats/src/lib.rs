@@ -10,7 +10,7 @@
 //! | [`batch`] | the error of a mean or a ratio of correlated slots, in O(1) memory |
 //! | [`mod@warm_up`] | where does the warm-up end (MSER-5) |
 //! | [`stopping`] | may the measurement stop |
-//! | [`mod@quantile`] | quantiles of bins, their intervals, and when they must not be shown |
+//! | [`mod@quantile`] | quantiles of bins and their intervals |
 //! | [`steady`] | is it steady |
 //! | [`change`] | when did the level change |
 //! | [`knee`] | where does throughput stop paying for latency |
@@ -32,7 +32,7 @@ pub mod steady;
 pub mod stopping;
 pub mod warm_up;
 
-pub use batch::{BatchMeans, Slot};
+pub use batch::{BatchMeans, Slot, rate_estimate, ratio_estimate, slot_residuals, sum_of};
 pub use change::{ChangePoint, change_point, change_points};
 pub use compare::{Comparison, Measured, compare};
 pub use estimate::Estimate;
@@ -40,8 +40,8 @@ pub use knee::{Point, power_knee};
 pub use median::median;
 pub use moments::{Moments, autocorrelation, long_run_variance};
 pub use quantile::{
-    QuantileEstimate, TooFew, effective_n_from_lag_1, effective_n_from_variances, percentile_supported,
-    quantile, quantile_by_batches, quantile_interval, share_over,
+    QuantileEstimate, effective_n_from_lag_1, effective_n_from_variances, effective_n_of_quantile, quantile,
+    quantile_by_batches, quantile_interval, share_over,
 };
 pub use steady::{Steadiness, steadiness};
 pub use stopping::{Decision, Outcome, Stopper, StoppingRule, warm_up_of_slots};

@@ -1,16 +1,11 @@
-//! Quantiles of a binned distribution, how far they can be trusted, and when they must not be shown.
+//! Quantiles of a binned distribution, and how far they can be trusted.
 //!
 //! Takes bins as pairs of upper edge and count, in rising order. Knows nothing of how the bins are laid out.
-
-use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
 use crate::distribution::{binomial_at_most, normal_quantile};
 use crate::estimate::Estimate;
-
-/// A percentile is shown only with this many effective samples beyond it.
-pub const SAMPLES_BEYOND: f64 = 10.0;
 
 /// The upper edge of the bin that holds the p-quantile: the least edge with at least `ceil(p n)` counts at or under it
 /// (the nearest-rank definition, Hyndman & Fan 1996, type 1). `p` is held to 0..=1. `None` where nothing was counted.
@@ -47,30 +42,6 @@ pub fn share_over(bins: impl IntoIterator<Item = (f64, u64)>, limit: f64) -> f64
     if total == 0 { 0.0 } else { over as f64 / total as f64 }
 }
 
-/// Why a percentile is not shown: it needs more effective samples than there are.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct TooFew {
-    /// Effective samples needed.
-    pub needed: f64,
-    /// Effective samples there are.
-    pub have: f64,
-}
-
-impl fmt::Display for TooFew {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "needs {:.0} effective samples, has {:.0}", self.needed.ceil(), self.have.floor())
-    }
-}
-
-/// Whether the p-quantile may be shown: with at least `10 / (1 - p)` effective samples, so that ten lie beyond it. The
-/// lower half is judged as the upper: the rarer side counts.
-pub fn percentile_supported(p: f64, effective_n: f64) -> Result<(), TooFew> {
-    let beyond = p.min(1.0 - p).max(0.0);
-    // 10 / (1 - 0.99) is a little more than 1000 in binary.
-    let needed = SAMPLES_BEYOND / beyond * (1.0 - 1e-9);
-    if effective_n >= needed { Ok(()) } else { Err(TooFew { needed, have: effective_n }) }
-}
-
 /// Effective samples from the lag-1 correlation of single values: `n (1 - r) / (1 + r)`, right for an autoregressive
 /// series of first order; a negative correlation counts as none (Bartlett 1946). Within 0..=n.
 pub fn effective_n_from_lag_1(n: f64, lag_1: f64) -> f64 {
@@ -90,10 +61,10 @@ pub fn effective_n_from_variances(n: f64, variance: f64, estimate: &Estimate) ->
 pub struct QuantileEstimate {
     /// The quantile.
     pub value: f64,
-    /// Lower end of the interval; never over the value.
+    /// Lower end of the interval; never over the value. The least value where no rank is as sure.
     pub low: f64,
-    /// Upper end of the interval; never under the value.
-    pub high: f64,
+    /// Upper end of the interval; never under the value. `None` where no rank is as sure.
+    pub high: Option<f64>,
     /// The share of such intervals that hold the truth; of order statistics at least this.
     pub confidence: f64,
 }
@@ -103,7 +74,7 @@ pub struct QuantileEstimate {
 /// The number of n independent values under the true quantile is binomial (n, p), so the interval runs between the
 /// ranks that leave `(1 - confidence) / 2` to each side (David & Nagaraja 2003, *Order Statistics*, 7.1); as shares of n those
 /// ranks are looked up in the bins. Exact to 1,000,000 effective samples, by the normal approximation beyond. `None` where nothing was
-/// counted or the effective samples are too few for an interval to exist.
+/// counted.
 pub fn quantile_interval<I>(bins: I, p: f64, effective_n: f64, confidence: f64) -> Option<QuantileEstimate>
 where
     I: IntoIterator<Item = (f64, u64)> + Clone,
@@ -111,30 +82,47 @@ where
     let value = quantile(bins.clone(), p)?;
     let total: u64 = bins.clone().into_iter().map(|(_, count)| count).sum();
     let n = effective_n.floor().min(total as f64);
-    let (low, high) = rank_interval(n as u64, p, confidence)?;
-    let low = quantile(bins.clone(), low as f64 / n)?.min(value);
-    let high = quantile(bins, high as f64 / n)?.max(value);
+    let (low, high) = rank_bounds(n as u64, p, confidence);
+    let low = quantile(bins.clone(), low.map_or(0.0, |low| low as f64 / n))?.min(value);
+    let high = high.and_then(|high| quantile(bins, high as f64 / n)).map(|high| high.max(value));
     Some(QuantileEstimate { value, low, high, confidence })
 }
 
+/// How many independent values would tell the p-quantile as well as correlated ones do: `p (1 - p) / se^2`, from the error
+/// of the share of values over the quantile, which batch means of that share in slots tell (Heidelberger & Lewis 1984). The
+/// t of few batches is in it: `(z / t)^2` (Korn & Graubard 1998). `estimate` is that share. Within 1..=n.
+pub fn effective_n_of_quantile(n: f64, p: f64, share_over: &Estimate) -> f64 {
+    if share_over.half_width <= 0.0 {
+        return n;
+    }
+    let z = normal_quantile(1.0 - (1.0 - share_over.confidence) / 2.0);
+    (p * (1.0 - p) * (z / share_over.half_width).powi(2)).max(1.0).min(n)
+}
+
 /// The ranks (from 1) between which the p-quantile of n independent values lies with at least this confidence: the
-/// inmost whose tails are at most half of the rest each. `None` where n is too small for it.
+/// inmost whose tails are at most half of the rest each. `None` where n is too small for both to exist.
 pub fn rank_interval(n: u64, p: f64, confidence: f64) -> Option<(u64, u64)> {
+    let (low, high) = rank_bounds(n, p, confidence);
+    low.zip(high)
+}
+
+/// The same, each rank where it exists.
+fn rank_bounds(n: u64, p: f64, confidence: f64) -> (Option<u64>, Option<u64>) {
     if n == 0 || !(p > 0.0 && p < 1.0) || !(confidence > 0.0 && confidence < 1.0) {
-        return None;
+        return (None, None);
     }
     let tail = (1.0 - confidence) / 2.0;
     if n > 1_000_000 {
         let (centre, spread) = (n as f64 * p, (n as f64 * p * (1.0 - p)).sqrt());
         let reach = normal_quantile(1.0 - tail) * spread;
         let (low, high) = ((centre - reach).floor(), (centre + reach).ceil() + 1.0);
-        return (low >= 1.0 && high <= n as f64).then_some((low as u64, high as u64));
+        return ((low >= 1.0).then_some(low as u64), (high <= n as f64).then_some(high as u64));
     }
     // low: the largest rank with P(fewer than low values lie under the quantile) <= tail.
     let low = first_over(n, |k| binomial_at_most(k, n, p) > tail);
     // high: the least rank with P(at least high values lie under it) <= tail.
     let high = first_over(n, |k| binomial_at_most(k, n, p) >= 1.0 - tail) + 1;
-    (low >= 1 && high <= n).then_some((low, high))
+    ((low >= 1).then_some(low), (high <= n).then_some(high))
 }
 
 /// The least k in 0..=n for which `holds`, which is false and then true.
@@ -176,15 +164,6 @@ mod tests {
     }
 
     #[test]
-    fn a_percentile_needs_ten_effective_samples_beyond_it() {
-        assert_eq!(percentile_supported(0.99, 1000.0), Ok(()));
-        assert_eq!(percentile_supported(0.5, 20.0), Ok(()));
-        let refused = percentile_supported(0.999, 9000.7).unwrap_err();
-        assert_eq!(refused.to_string(), "needs 10000 effective samples, has 9000");
-        assert!(percentile_supported(1.0, 1e12).is_err());
-    }
-
-    #[test]
     fn ranks_of_the_median_are_those_of_the_printed_table() {
         // Two-sided 95 % intervals of the median; Conover, table A: n = 9 gives 2..8, n = 20 gives 6..15.
         assert_eq!(rank_interval(9, 0.5, 0.95), Some((2, 8)));
@@ -204,9 +183,31 @@ mod tests {
     #[test]
     fn the_interval_of_a_median_of_a_hundred() {
         let q = quantile_interval(to_hundred(), 0.5, 100.0, 0.95).unwrap();
-        assert_eq!((q.low, q.value, q.high), (40.0, 50.0, 61.0));
+        assert_eq!((q.low, q.value, q.high), (40.0, 50.0, Some(61.0)));
         let wider = quantile_interval(to_hundred(), 0.5, 25.0, 0.95).unwrap();
         assert!(wider.low < q.low && wider.high > q.high);
+        // p99 of thirty values' worth has no upper end.
+        let open = quantile_interval(to_hundred(), 0.99, 30.0, 0.95).unwrap();
+        assert_eq!((open.value, open.high), (99.0, None));
+    }
+
+    #[test]
+    fn a_quantile_is_worth_as_many_values_as_its_own_indicator_says() {
+        let share = |half_width: f64| Estimate {
+            mean: 0.01,
+            half_width,
+            confidence: 0.95,
+            batches: 20,
+            degrees_of_freedom: 19.0,
+            lag_1: 0.0,
+            effective_n: 20.0,
+        };
+        // Of 10,000 independent values the share over p99 has a standard error of 0.000995.
+        let n = effective_n_of_quantile(1e6, 0.99, &share(1.959_964 * 0.000_995));
+        assert!((n - 10_000.0).abs() < 10.0, "{n}");
+        assert_eq!(effective_n_of_quantile(500.0, 0.99, &share(1e-9)), 500.0);
+        assert_eq!(effective_n_of_quantile(500.0, 0.99, &share(0.0)), 500.0);
+        assert_eq!(effective_n_of_quantile(500.0, 0.99, &share(10.0)), 1.0);
     }
 
     #[test]

@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::batch::{BatchMeans, Slot};
+use crate::batch::{Slot, rate_estimate, slot_residuals};
 use crate::estimate::Estimate;
 use crate::warm_up::{WarmUp, warm_up};
 
@@ -25,23 +25,12 @@ pub struct StoppingRule {
     pub growth: f64,
     /// Looks in a row at which the target must hold.
     pub looks: u32,
-    /// Slots that are one batch at least. A throttle's bursts are as long as a slot, so that slots by turns hold more and
-    /// less; a batch of a few of them does not, and a short measurement knows its mean much better than its slots.
-    pub batch_least: usize,
 }
 
 impl StoppingRule {
     /// +-`target` at 95 %, first look after `slots_least`, each at twice the slots, two in a row.
     pub fn new(target: f64, slots_least: usize, slots_most: usize) -> StoppingRule {
-        StoppingRule {
-            target,
-            confidence: 0.95,
-            slots_least,
-            slots_most,
-            growth: 2.0,
-            looks: 2,
-            batch_least: 1,
-        }
+        StoppingRule { target, confidence: 0.95, slots_least, slots_most, growth: 2.0, looks: 2 }
     }
 }
 
@@ -120,15 +109,7 @@ impl Stopper {
             WarmUp::Cut(cut) => cut,
             WarmUp::NotYet => 0,
         };
-        let sum = |slots: &[Slot]| {
-            slots.iter().fold(Slot::default(), |mut sum, slot| {
-                sum.add(*slot);
-                sum
-            })
-        };
-        let batches: BatchMeans =
-            self.slots[cut..].chunks_exact(self.rule.batch_least.max(1)).map(sum).collect();
-        let estimate = batches.estimate(self.rule.confidence);
+        let estimate = rate_estimate(&self.slots[cut..], self.rule.confidence);
         Outcome { converged: false, estimate, warm_up, slots: self.slots.len() }
     }
 
@@ -145,12 +126,5 @@ impl Stopper {
 
 /// The warm-up of a ratio: MSER-5 on the residuals `N - R D`, which exist also in slots without an operation.
 pub fn warm_up_of_slots(slots: &[Slot]) -> WarmUp {
-    let mut sum = Slot::default();
-    slots.iter().for_each(|slot| sum.add(*slot));
-    if sum.denominator <= 0.0 {
-        return WarmUp::NotYet;
-    }
-    let mean = sum.numerator / sum.denominator;
-    let residuals: Vec<f64> = slots.iter().map(|s| s.numerator - mean * s.denominator).collect();
-    warm_up(&residuals)
+    warm_up(&slot_residuals(slots))
 }

@@ -25,7 +25,6 @@ proptest! {
         let _ = fathom_stats::quantile(bins.clone(), a);
         let _ = fathom_stats::quantile_interval(bins.clone(), a, b, 0.95);
         let _ = fathom_stats::quantile_interval(bins, 0.5, b, a);
-        let _ = fathom_stats::percentile_supported(a, b);
         let _ = fathom_stats::effective_n_from_lag_1(a, b);
         let points: Vec<Point> =
             values.iter().map(|v| Point { load: *v, throughput: v * 2.0, latency: a }).collect();

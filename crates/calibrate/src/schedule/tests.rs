@@ -16,7 +16,7 @@ fn a_minute_finds_the_ways_of_any_device_exactly() {
             .iter()
             .rfind(|r| r.purpose == Purpose::Headline && r.name == Phase::SmallReads.run_name(ways))
             .unwrap();
-        let observed = Observed::of(headline, true).unwrap();
+        let observed = Observed::of(headline).unwrap();
         assert_eq!(observed.rate, f64::from(ways) * 10_000.0);
         let missing: Vec<_> =
             calibration.notes().into_iter().filter(|note| note.text.starts_with("not measured")).collect();

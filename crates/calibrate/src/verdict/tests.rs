@@ -47,12 +47,44 @@ fn each_reason_for_doubt_is_enough_alone() {
     }
 }
 
+/// Regression: three of six calibrations of an idle disk that has two speeds were thrown away, by a threshold in the middle
+/// of the jump between them.
 #[test]
-fn a_figure_that_is_far_below_what_the_search_saw_is_not_believable() {
-    let evidence = Evidence { slower: doubt(Phase::SmallReads, 8, 1.6), ..good() };
-    assert_eq!(evidence.verdict().state, VerdictState::NotBelievable);
-    let evidence = Evidence { slower: doubt(Phase::GroupCommit, 16, 1.6), ..good() };
-    assert_eq!(evidence.verdict().state, VerdictState::Believable);
+fn a_disk_with_two_speeds_is_told_as_such_and_doubted_only_where_its_interval_is_wide() {
+    let levels = |phase: Phase, half_width: f64| Evidence {
+        levels: vec![RunLevels {
+            run: phase.run_name(32),
+            phase: Some(phase),
+            low: 66_000.0,
+            high: 92_000.0,
+            half_width,
+        }],
+        ..good()
+    };
+    let narrow = levels(Phase::SmallReads, 0.13);
+    assert_eq!(narrow.verdict().state, VerdictState::Believable);
+    let told = narrow.checks().into_iter().find(|check| check.name == "one speed").unwrap();
+    assert_eq!(
+        told.seen,
+        "small reads, 32 outstanding: this disk changes between 66000 and 92000 I/Os a second"
+    );
+    assert_eq!(levels(Phase::SmallReads, 0.4).verdict().state, VerdictState::NotBelievable);
+    assert_eq!(levels(Phase::GroupCommit, 0.4).verdict().state, VerdictState::Believable);
+}
+
+#[test]
+fn a_working_set_that_a_controllers_cache_holds_is_no_measurement_of_a_disk() {
+    let small = Evidence { working_set: Bytes(16 << 20), ..good() };
+    assert_eq!(small.verdict().state, VerdictState::NotBelievable);
+    let memory = Evidence { memory_backed: true, ..small };
+    assert_eq!(memory.verdict().state, VerdictState::Believable);
+}
+
+#[test]
+fn cpus_that_others_used_are_named() {
+    let shared = Evidence { cpu_of_others: Some(0.5), ..good() };
+    let named = shared.checks().into_iter().find(|check| check.name == "nobody else used the CPUs").unwrap();
+    assert_eq!((named.outcome, named.seen.contains("50 %")), (CheckOutcome::Noted, true));
 }
 
 #[test]

@@ -163,6 +163,8 @@ fn percentiles(direction: &Value) -> Vec<Percentile> {
             Some(Percentile {
                 quantile: key.parse::<f64>().ok()? / 100.0,
                 value_ns: value.as_u64(),
+                low_ns: None,
+                high_ns: None,
                 why: None,
             })
         })

@@ -16,8 +16,6 @@ fn rule(slots_most: usize) -> StoppingRule {
         slots_most: slots_most.max(1),
         growth: 1.15,
         looks: 2,
-        // Five batches of 400 ms at the first look.
-        batch_least: 4,
     }
 }
 

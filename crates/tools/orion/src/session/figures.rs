@@ -30,7 +30,7 @@ fn only(run: &Run, group: GroupId) -> Option<Observed> {
     let of = |id: &StreamId| run.plan.streams.get(id.0 as usize).is_some_and(|s| s.group == group);
     let mut alone = run.clone();
     alone.intervals.retain(|interval| of(&interval.stream));
-    Observed::of(&alone, false).filter(|observed| observed.sum.operations > 0)
+    Observed::of(&alone).filter(|observed| observed.sum.operations > 0)
 }
 
 /// ORION's own mark of a slow I/O.
