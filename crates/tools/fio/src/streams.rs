@@ -45,16 +45,13 @@ pub fn stream(job: &Job, ground: &Ground) -> Result<Stream, Trouble> {
             None => arrival(job)?,
         },
         depth: depth(job, ground),
-        batch: Batch {
-            submit: job.pace.batch.0.unwrap_or(0),
-            reap_least: job.pace.batch.1.unwrap_or(0),
-            reap_most: job.pace.batch.2.unwrap_or(0),
-        },
+        batch: batch(job),
         stop: stop(job, ground),
         window: if job.stop.ramp.0 > 0 { Window::After(job.stop.ramp) } else { Window::Everything },
         after_last: if job.sync.end_fsync { vec![SyncKind::Fsync] } else { Vec::new() },
         keep: Keep {
             submit: asynchronous && !slat,
+            completion: asynchronous && !clat,
             service: !(lat && clat),
             response: paced && !lat,
             log: None,
@@ -64,6 +61,25 @@ pub fn stream(job: &Job, ground: &Ground) -> Result<Stream, Trouble> {
         errors: errors(job),
         thread: job.terms.standing.clone(),
     })
+}
+
+/// How much goes in and out at a time. Nothing said: the engine follows the device. But libaio does buffered I/O within
+/// the call that submits, where only fio's own order, one in and one out of a full queue, gives the latencies that it
+/// stands for.
+fn batch(job: &Job) -> Batch {
+    let pace = &job.pace;
+    let plain = pace.rate.iter().chain(&pace.rate_iops).all(Option::is_none) && job.replay.is_none();
+    let nothing_said = pace.batch == (None, None, None) && pace.low.is_none() && pace.think.is_none();
+    if plain && nothing_said && job.engine.name == "libaio" && !job.engine.offload && !job.sync.direct {
+        return Batch { submit: 1, reap_least: 1, reap_most: 1, fill_first: true };
+    }
+    let (submit, reap_least, reap_most) = pace.batch;
+    Batch {
+        submit: submit.unwrap_or(0),
+        reap_least: reap_least.unwrap_or(0),
+        reap_most: reap_most.unwrap_or(0),
+        fill_first: false,
+    }
 }
 
 /// What ends a clone before its time.
