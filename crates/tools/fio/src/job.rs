@@ -14,6 +14,8 @@ use std::sync::Arc;
 pub struct Job {
     /// Its name.
     pub name: String,
+    /// Its section's, after which its files are named.
+    pub section: String,
     /// For the report.
     pub description: Option<String>,
     /// Where it was said.

@@ -67,6 +67,7 @@ pub fn tell(
                 Damage::Misdirected => "misdirected",
                 Damage::Torn => "torn",
                 Damage::Corrupt => "corrupt",
+                Damage::Version => "unsupported version",
             },
             story: record.wrong.note,
             ..Corruption::default()

@@ -200,6 +200,10 @@ impl Tally {
             }
             tally.take_errors(run, *stream, job);
         }
+        if job.verify_only {
+            let (operations, bytes) = (tally.directions[0].operations, tally.directions[0].bytes);
+            (tally.directions[1].operations, tally.directions[1].bytes) = (operations, bytes);
+        }
         if let Some(error) = job.error {
             tally.first_error = error;
             tally.failed = error != 0;
