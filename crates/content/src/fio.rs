@@ -302,39 +302,73 @@ impl Writer {
 /// What is wrong with a piece that should stand at `offset`. `least`: this writer wrote it, and the number of the write
 /// is at least this; `None`: somebody wrote it at some time.
 pub fn judge(piece: &[u8], hash: Hash, offset: u64, writer: Writer, least: Option<u64>) -> Option<Wrong> {
+    // The first words of each note are those that fio has for it: people look for them.
     let wrong = |damage, note: String| Some(Wrong { damage, offset, length: piece.len() as u32, note });
     if piece.iter().all(|byte| *byte == 0) {
-        return wrong(Damage::Zeroed, "all of it is zero".to_owned());
+        return wrong(Damage::Zeroed, "bad magic header 0, wanted acca (all of it is zero)".to_owned());
     }
     let Some(header) = Header::read(piece) else {
-        let found = piece.iter().take(8).map(|byte| format!("{byte:02x}")).collect::<String>();
-        return wrong(Damage::Corrupt, format!("no sound header: it begins with {found}, not with caac"));
+        return wrong_header(piece).and_then(|(damage, note)| wrong(damage, note));
     };
     if header.offset != offset {
         let from = header.offset;
-        return wrong(Damage::Misdirected, format!("it belongs at {from}: write {}", told(&header)));
+        return wrong(
+            Damage::Misdirected,
+            format!("bad header offset {from}, wanted {offset} (write {})", told(&header)),
+        );
     }
-    if header.length as usize != piece.len() || header.hash != hash as u16 {
+    if header.length as usize != piece.len() {
+        return wrong(Damage::Stale, format!("bad header length {}, wanted {}", header.length, piece.len()));
+    }
+    if header.hash != hash as u16 {
         let name = u8::try_from(header.hash).ok().and_then(Hash::of_number).map_or("another", Hash::name);
-        let length = header.length;
-        return wrong(Damage::Stale, format!("it was written as {length} bytes with the hash {name}"));
+        return wrong(Damage::Stale, format!("{}: verify failed (it was written with {name})", hash.name()));
     }
     if let Some(least) = least {
         let number = header.seed & ((1 << NUMBER_BITS) - 1);
         if !writer.is_of_run(header.seed) {
-            return wrong(Damage::Stale, format!("it is of another run: write {}", told(&header)));
+            return wrong(
+                Damage::Stale,
+                format!("bad header rand_seed (of another run: write {})", told(&header)),
+            );
         }
         if header.thread == writer.worker && number < least {
-            return wrong(Damage::Stale, format!("it is of write {number}; write {least} is missing"));
+            return wrong(
+                Damage::Stale,
+                format!("bad header numberio {number}, wanted {least} (a later write is missing)"),
+            );
         }
     }
     (!hash_fits(piece, hash)).then(|| Wrong {
         damage: Damage::Corrupt,
         offset,
         length: piece.len() as u32,
-        note: format!("the header is sound, but the data do not fit its {}", hash.name()),
+        note: format!("{}: verify failed (the header is sound, the data are not)", hash.name()),
     })
 }
+
+/// What is wrong with a header that is not sound.
+fn wrong_header(piece: &[u8]) -> Option<(Damage, String)> {
+    let head = piece.first_chunk::<HEADER_BYTES>()?;
+    let magic = u16::from_le_bytes([head[0], head[1]]);
+    if magic != MAGIC {
+        return Some((Damage::Corrupt, format!("bad magic header {magic:x}, wanted {MAGIC:x}")));
+    }
+    // Headers of fio 3.33 have the number of a hash here; those of later ones their version.
+    if head[2] & NEWER != 0 {
+        let version = head[2] & !NEWER;
+        return Some((
+            Damage::Version,
+            format!("unsupported header version {version} (a newer fio wrote it)"),
+        ));
+    }
+    let sum = u32::from_le_bytes([head[36], head[37], head[38], head[39]]);
+    let wanted = !crc32c::crc32c(&head[..36]);
+    Some((Damage::Corrupt, format!("bad header crc {sum:x}, calculated {wanted:x}")))
+}
+
+/// The bit that stands for a header of a version.
+const NEWER: u8 = 0x80;
 
 fn told(header: &Header) -> String {
     format!("{} of thread {}, seed {:#x}", header.number, header.thread, header.seed)
@@ -411,6 +445,8 @@ mod tests {
         assert_eq!(damage(&flipped, 4096, 9), Some(Damage::Corrupt));
         flipped[3] ^= 1;
         assert_eq!(damage(&flipped, 4096, 9), Some(Damage::Corrupt));
+        let newer: Vec<u8> = [0xca, 0xac, 0x81, 1].into_iter().chain(4..255).cycle().take(1024).collect();
+        assert_eq!(damage(&newer, 4096, 9), Some(Damage::Version));
         let of_another_run = Writer { run: 6 << 40, worker: 1 };
         let wrong = judge(&good, Hash::Md5, 4096, of_another_run, Some(1)).unwrap();
         assert_eq!(wrong.damage, Damage::Stale);

@@ -56,6 +56,8 @@ pub enum Damage {
     Torn,
     /// Bytes that nobody wrote there.
     Corrupt,
+    /// A format of another version of the program that wrote it: nothing can be said of it.
+    Version,
 }
 
 impl std::fmt::Display for Damage {
@@ -66,6 +68,7 @@ impl std::fmt::Display for Damage {
             Damage::Misdirected => "misdirected",
             Damage::Torn => "torn",
             Damage::Corrupt => "corrupt",
+            Damage::Version => "unsupported version",
         })
     }
 }
@@ -369,7 +372,7 @@ mod tests {
         filler.fill(&mut bytes, 8192, 1);
         bytes[2048..2560].fill(0);
         let told = filler.check(&mut bytes, 8192, Known::Anyone).unwrap().to_string();
-        assert!(told.starts_with("torn: 4096 bytes at 8192: the header is sound"), "{told}");
+        assert!(told.starts_with("torn: 4096 bytes at 8192: crc32c: verify failed"), "{told}");
         assert!(told.contains("from byte 10240 on 0000000000000000 should be"), "{told}");
     }
 

@@ -230,7 +230,11 @@ fn check(stream: &Stream) -> Executed<&Session> {
     if stream.depth != Depth::Fixed(1) {
         return Err(refuse("depth: each does one operation at a time"));
     }
-    if stream.keep.submit || stream.keep.log.is_some() || !stream.after_last.is_empty() {
+    if stream.keep.submit
+        || stream.keep.completion
+        || stream.keep.log.is_some()
+        || !stream.after_last.is_empty()
+    {
         return Err(refuse("submission latencies, logs of single operations, or syncs after the last one"));
     }
     if stream.stop.bytes.is_some() || stream.stop.passes.is_some() {

@@ -2,7 +2,6 @@
 //! them over without waiting, when they are full or a second old; what finds no empty block is lost and counted. A pen
 //! that waits loses nothing: with every block on its way it holds its worker up until one has come back.
 
-use crate::Operation;
 pub use fathom_record::LogEntry;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -21,8 +20,6 @@ pub struct LogPen {
     waits: bool,
     /// When it handed a block over last, ns since the run's start.
     handed_ns: u64,
-    /// By tag: how long the last submission under it took, ns.
-    submits_ns: Vec<u64>,
 }
 
 /// A block this old is handed over before it is full.
@@ -39,7 +36,7 @@ impl LogPen {
         empty: Receiver<LogBlock>,
         lost: Arc<AtomicU64>,
     ) -> Self {
-        LogPen { worker, block, full, empty, lost, waits: false, handed_ns: 0, submits_ns: Vec::new() }
+        LogPen { worker, block, full, empty, lost, waits: false, handed_ns: 0 }
     }
 
     /// The same pen, waiting for an empty block rather than losing what finds none.
@@ -48,27 +45,14 @@ impl LogPen {
         self
     }
 
-    /// Makes room for the submissions of a worker with so many tags.
-    pub(crate) fn reserve(&mut self, tags: usize) {
-        self.submits_ns.resize(tags, 0);
-    }
-
-    /// The submission of a tag took so long.
-    pub(crate) fn submitted(&mut self, tag: u32, ns: u64) {
-        if let Some(place) = self.submits_ns.get_mut(tag as usize) {
-            *place = ns;
-        }
+    /// Whose it is.
+    pub(crate) fn worker(&self) -> u32 {
+        self.worker
     }
 
     /// Notes one operation; never allocates, and never blocks unless it was told to wait.
-    pub(crate) fn note(
-        &mut self,
-        tag: u32,
-        operation: Operation,
-        submitted_ns: u64,
-        at_ns: u64,
-        (result, priority): (i32, u16),
-    ) {
+    pub(crate) fn note(&mut self, entry: LogEntry) {
+        let at_ns = entry.at_ns;
         let full = self.block.len() == self.block.capacity();
         let old = self.block.first().is_some_and(|first| at_ns.saturating_sub(first.at_ns) >= OLD_NS);
         let turned = (full || old) && self.turn(full && self.waits);
@@ -76,9 +60,7 @@ impl LogPen {
             self.lost.fetch_add(1, Relaxed);
             return;
         }
-        let worker = self.worker;
-        let submit_ns = self.submits_ns.get(tag as usize).copied().unwrap_or(0);
-        self.block.push(LogEntry { at_ns, submitted_ns, submit_ns, operation, priority, result, worker });
+        self.block.push(entry);
         if self.waits && at_ns.saturating_sub(self.handed_ns) >= PROMPT_NS && self.turn(false) {
             self.handed_ns = at_ns;
         }
@@ -113,8 +95,15 @@ impl Drop for LogPen {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Operation;
     use fathom_spec::Verb;
     use std::sync::mpsc::sync_channel;
+
+    fn entry(at_ns: u64) -> LogEntry {
+        let operation =
+            Operation { offset: 0, due_ns: 0, mark: 0, length: 8, target: 0, verb: Verb::Read, cell: 0 };
+        LogEntry { at_ns, submitted_ns: 0, submit_ns: 7, operation, priority: 0, result: 8, worker: 3 }
+    }
 
     #[test]
     fn what_finds_no_empty_block_is_lost_and_counted_and_nothing_else() {
@@ -122,11 +111,9 @@ mod tests {
         let (give, empty) = sync_channel(8);
         let lost = Arc::new(AtomicU64::new(0));
         let mut pen = LogPen::new(3, Vec::with_capacity(4), full, empty, lost.clone());
-        let operation =
-            Operation { offset: 0, due_ns: 0, mark: 0, length: 8, target: 0, verb: Verb::Read, cell: 0 };
         give.send(Vec::with_capacity(4)).unwrap();
         for at in 0..10 {
-            pen.note(0, operation, 0, at, (8, 0));
+            pen.note(entry(at));
         }
         drop(pen);
         let times: Vec<u64> = blocks.iter().flatten().map(|entry| entry.at_ns).collect();
@@ -139,14 +126,10 @@ mod tests {
         let (give, empty) = sync_channel(8);
         let lost = Arc::new(AtomicU64::new(0));
         let mut pen = LogPen::new(0, Vec::with_capacity(2), full, empty, lost.clone()).waiting();
-        pen.reserve(1);
-        pen.submitted(0, 7);
-        let operation =
-            Operation { offset: 0, due_ns: 0, mark: 0, length: 8, target: 0, verb: Verb::Read, cell: 0 };
         give.send(Vec::with_capacity(2)).unwrap();
-        pen.note(0, operation, 0, 1, (8, 0));
+        pen.note(entry(1));
         assert!(blocks.try_recv().is_err());
-        pen.note(0, operation, 0, 1 + OLD_NS, (8, 0));
+        pen.note(entry(1 + OLD_NS));
         let block = blocks.try_recv().unwrap();
         assert_eq!(block[0].submit_ns, 7);
         give.send(block).unwrap();
@@ -158,7 +141,7 @@ mod tests {
             }
             seen
         });
-        (0..100).for_each(|at| pen.note(0, operation, 0, at, (8, 0)));
+        (0..100).for_each(|at| pen.note(entry(at)));
         drop(pen);
         assert_eq!((writer.join().unwrap(), lost.load(Relaxed)), (101, 0));
     }

@@ -140,6 +140,7 @@ pub fn empty_interval(stream: StreamId, worker: u32, verbs: &[Verb], keep: Keep,
         .map(|verb| {
             let cell = Cell {
                 submit: latency(keep.submit),
+                completion: latency(keep.completion),
                 service: latency(keep.service),
                 response: latency(keep.response),
             };
@@ -295,10 +296,21 @@ impl Recorder {
         }
     }
 
-    /// Counts one operation of a priority, where those are kept apart.
-    pub fn at_priority(&mut self, verb: Verb, priority: u16, service_ns: u64) {
-        if let Some(latency) = self.interval.at_priority(verb, priority) {
-            latency.add(service_ns);
+    /// Counts one operation of a priority, where those are kept apart. `submit_ns`: how long the call took that handed it
+    /// over.
+    pub fn at_priority(&mut self, verb: Verb, priority: u16, service_ns: u64, submit_ns: u64) {
+        if let Some(at) = self.interval.at_priority(verb, priority) {
+            at.service.add(service_ns);
+            at.completion.iter_mut().for_each(|latency| latency.add(service_ns.saturating_sub(submit_ns)));
+        }
+    }
+
+    /// Notes the time from the return of the call that handed an operation over to its completion.
+    #[inline]
+    pub fn came_back(&mut self, operation: &Operation, took_ns: u64) {
+        let cell = operation.cell as usize & (CELLS - 1);
+        if let Some(latency) = &mut self.interval.cells[cell].1.completion {
+            latency.add(took_ns);
         }
     }
 

@@ -6,7 +6,7 @@ use crate::worker_features::{Allowed, Throttle};
 use crate::{
     Checked, Completion, Content, Fill, LogPen, Operation, Pace, Queue, Recorder, Source, WorkerFeatures,
 };
-use fathom_record::{EventKind, StopReason};
+use fathom_record::{EventKind, LogEntry, StopReason};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Acquire, Ordering::Relaxed};
 
@@ -104,6 +104,8 @@ pub struct Worker<Q: Queue, const FEATURES: bool = false> {
     submit_batch: SubmitBatch,
     throttle: Option<Box<Throttle>>,
     log: Option<LogPen>,
+    /// By tag: how long the last submission under it took, ns; empty where that is not measured.
+    submits_ns: Vec<u64>,
 }
 
 /// Faults of one kind: the first of them, and how many.
@@ -155,13 +157,10 @@ impl<Q: Queue, const FEATURES: bool> Worker<Q, FEATURES> {
     pub fn new(mut parts: Parts<Q>) -> Self {
         let depth = parts.depth.max(1);
         let throttle = Throttle::of(&mut parts.features);
-        let mut log = parts.features.log.take();
-        if let Some(log) = &mut log {
-            log.reserve(depth);
-        }
         Worker {
             throttle,
-            log,
+            log: parts.features.log.take(),
+            submits_ns: vec![0; if parts.features.timed_submits { depth } else { 0 }],
             free: (0..depth as u32).rev().collect(),
             flight: vec![(NOTHING, 0); depth],
             batch: Vec::with_capacity(depth),
@@ -205,8 +204,10 @@ impl<Q: Queue, const FEATURES: bool> Worker<Q, FEATURES> {
     pub fn step(&mut self) -> Step {
         self.done.clear();
         self.parts.queue.poll(&mut self.done);
-        if FEATURES && let Some(throttle) = &mut self.throttle {
-            throttle.take(&mut self.done);
+        if FEATURES {
+            // What the step before could start nothing after, nothing more can be started behind.
+            let full = self.queued() >= self.depth || self.batch.is_empty();
+            self.throttle.iter_mut().for_each(|throttle| throttle.take(&mut self.done, full));
         }
         let now = self.parts.queue.now();
         self.now_ns = now;
@@ -386,8 +387,8 @@ impl<Q: Queue, const FEATURES: bool> Worker<Q, FEATURES> {
         for operation in self.batch.iter().filter(|_| counted) {
             self.parts.recorder.handed_over(operation, now.saturating_sub(stamp));
         }
-        if let Some(log) = &mut self.log {
-            self.tags.iter().for_each(|tag| log.submitted(*tag, now.saturating_sub(stamp)));
+        for tag in &self.tags {
+            self.submits_ns[*tag as usize] = now.saturating_sub(stamp);
         }
     }
 
@@ -440,14 +441,26 @@ impl<Q: Queue, const FEATURES: bool> Worker<Q, FEATURES> {
             let words = self.parts.features.priorities.as_ref();
             let priority =
                 words.and_then(|words| words.get(*tag as usize)).map_or(0, |word| word.load(Relaxed));
+            let submit_ns = self.submits_ns.get(*tag as usize).copied().unwrap_or(0);
             if let Some(log) = &mut self.log {
-                log.note(*tag, operation, submitted, now, (*result, priority));
+                let (worker, result) = (log.worker(), *result);
+                log.note(LogEntry {
+                    at_ns: now,
+                    submitted_ns: submitted,
+                    submit_ns,
+                    operation,
+                    priority,
+                    result,
+                    worker,
+                });
             }
             if let Some(throttle) = &mut self.throttle {
                 throttle.completed(now, now.saturating_sub(submitted));
             }
             if counted && *result as u32 == operation.length {
-                self.parts.recorder.at_priority(operation.verb, priority, now.saturating_sub(submitted));
+                let service_ns = now.saturating_sub(submitted);
+                self.parts.recorder.came_back(&operation, service_ns.saturating_sub(submit_ns));
+                self.parts.recorder.at_priority(operation.verb, priority, service_ns, submit_ns);
             }
         }
         self.slow(now);

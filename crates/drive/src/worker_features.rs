@@ -29,6 +29,8 @@ pub struct WorkerFeatures {
     pub latency_most_ns: Option<[u64; CELLS]>,
     /// Take at most so many completions at a time.
     pub reap_most: Option<usize>,
+    /// Take none before as many are outstanding as may be, or no more can be started.
+    pub fill_first: bool,
     /// Done one after the other when everything else has come back, first the last of the list.
     pub last: Vec<Operation>,
     /// Where a line for each operation goes.
@@ -51,6 +53,7 @@ impl WorkerFeatures {
         let WorkerFeatures {
             latency_most_ns,
             reap_most,
+            fill_first,
             spare,
             priorities,
             amount,
@@ -59,7 +62,7 @@ impl WorkerFeatures {
             ..
         } = self;
         let waits = think.is_some() || low.is_some() || hold.is_some() || flow.is_some() || amount.is_some();
-        let takes = latency_most_ns.is_some() || reap_most.is_some() || priorities.is_some();
+        let takes = latency_most_ns.is_some() || reap_most.is_some() || *fill_first || priorities.is_some();
         !waits && !takes && !timed_submits && last.is_empty() && log.is_none() && *spare == 0
     }
 }
@@ -196,6 +199,7 @@ pub(crate) struct Throttle {
 /// Completions that have come back and are not taken yet.
 struct Reaping {
     most: usize,
+    fill_first: bool,
     late: VecDeque<Completion>,
 }
 
@@ -215,7 +219,9 @@ impl Throttle {
         let think = features.think.map(Thinking::new);
         let hold = features.hold.map(Holding::new);
         let (low, flow) = (features.low, features.flow.take());
-        let reap = features.reap_most.map(|most| Reaping { most: most.max(1), late: VecDeque::new() });
+        let fill_first = features.fill_first;
+        let most = features.reap_most.or(fill_first.then_some(usize::MAX));
+        let reap = most.map(|most| Reaping { most: most.max(1), fill_first, late: VecDeque::new() });
         let any = think.is_some() || low.is_some() || hold.is_some() || flow.is_some() || reap.is_some();
         any.then(|| Box::new(Throttle { think, low, draining: false, hold, flow, reap }))
     }
@@ -248,11 +254,13 @@ impl Throttle {
         }
     }
 
-    /// Leaves of what has come back no more than may be taken at a time; the rest comes next.
-    pub(crate) fn take(&mut self, done: &mut Vec<Completion>) {
-        if let Some(Reaping { most, late }) = &mut self.reap {
+    /// Leaves of what has come back no more than may be taken at a time; the rest comes next. `full`: no more can be
+    /// started before something is taken.
+    pub(crate) fn take(&mut self, done: &mut Vec<Completion>, full: bool) {
+        if let Some(Reaping { most, fill_first, late }) = &mut self.reap {
             late.extend(done.drain(..));
-            done.extend(late.drain(..late.len().min(*most)));
+            let most = if *fill_first && !full { 0 } else { *most };
+            done.extend(late.drain(..late.len().min(most)));
         }
     }
 
@@ -433,12 +441,25 @@ mod tests {
         let mut done: Vec<Completion> = (0..5).map(|tag| Completion { tag, result: 0 }).collect();
         let mut taken = Vec::new();
         for expected in [2, 2, 1, 0] {
-            worker.take(&mut done);
+            worker.take(&mut done, false);
             assert_eq!(done.len(), expected);
             assert_eq!(worker.has_late(), taken.len() + expected < 5);
             taken.extend(done.drain(..).map(|completion| completion.tag));
         }
         assert_eq!(taken, [0, 1, 2, 3, 4]);
+    }
+
+    #[test]
+    fn nothing_is_taken_before_the_queue_is_full_where_that_is_asked_for() {
+        let features = WorkerFeatures { fill_first: true, reap_most: Some(1), ..WorkerFeatures::default() };
+        let mut worker = throttle(features);
+        let mut done: Vec<Completion> = (0..3).map(|tag| Completion { tag, result: 0 }).collect();
+        worker.take(&mut done, false);
+        assert!(done.is_empty() && worker.has_late());
+        for tag in 0..3 {
+            worker.take(&mut done, true);
+            assert_eq!(done.drain(..).map(|one| one.tag).collect::<Vec<_>>(), [tag]);
+        }
     }
 
     #[test]

@@ -74,7 +74,9 @@ impl Task {
         let mut blocks = plan_check::blocks(&stream)?.clone();
         blocks.content = verification::content(&blocks)?;
         let sizes: Vec<u64> = targets.iter().map(|t| t.size_bytes).collect();
-        let align = targets.iter().map(OpenTarget::alignment).max().unwrap_or(1);
+        let members = plan.spaces.get(blocks.space.0 as usize).map(Space::members).unwrap_or_default();
+        let mine = members.iter().filter_map(|id| targets.get(id.0 as usize));
+        let align = mine.map(OpenTarget::alignment).max().unwrap_or(1);
         let geometry = open::geometry(plan, &blocks, &sizes, align)?;
         let recording = recording(plan, &blocks, &geometry, recordings)?;
         if let Some(recording) = &recording {
@@ -131,7 +133,18 @@ impl Task {
             }
         };
         match blocks.verify {
-            None => make(),
+            None => match blocks.queue_options.drop_cached_every.0 {
+                0 => make(),
+                pass => {
+                    let longest = blocks.sizes.most().0;
+                    Ok(Box::new(source::CachePasses::new(
+                        make()?,
+                        pass,
+                        longest,
+                        Arc::new(self.drop_cached()),
+                    )))
+                }
+            },
             Some(verify) => {
                 let between = if verify.from_disk { Some(self.dropping()) } else { None };
                 let notes = !verify.only && source::writes(&blocks.mix);
@@ -156,6 +169,16 @@ impl Task {
     ) -> WorkerMaker {
         let seed = worker_seed(self.seed, worker);
         WorkerMaker { source, stream: self.stream.clone(), verbs: self.verbs.clone(), seed, features }
+    }
+
+    /// Asks the page cache to drop the stream's targets, without a sync.
+    fn drop_cached(&self) -> impl Fn() + Send + Sync + 'static {
+        let (targets, space) = (self.targets.clone(), self.geometry.space.clone());
+        move || {
+            for file in space.members().iter().filter_map(|id| targets.get(id.0 as usize)?.fd()) {
+                let _ = rustix::fs::fadvise(file, 0, None, rustix::fs::Advice::DontNeed);
+            }
+        }
     }
 
     /// Syncs what the stream wrote, and drops it from the page cache.

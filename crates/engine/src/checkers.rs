@@ -133,6 +133,8 @@ mod tests {
                     stream: StreamId(0),
                     offset: Bytes(operation.offset),
                     target: String::new(),
+                    length: Bytes(0),
+                    why: String::new(),
                     note: String::new(),
                 })),
             }

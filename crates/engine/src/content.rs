@@ -56,8 +56,9 @@ impl Filling {
 fn mismatch(checks: &Checks, operation: &Operation, wrong: &Wrong) -> Checked {
     let target = checks.names.get(operation.target as usize).cloned().unwrap_or_default();
     let note = format!("{target}: {wrong}");
-    let (stream, offset) = (checks.stream, Bytes(wrong.offset));
-    Checked::Bad(Box::new(EventKind::Mismatch { stream, offset, target, note }))
+    let (stream, offset, length) = (checks.stream, Bytes(wrong.offset), Bytes(wrong.length.into()));
+    let why = wrong.note.clone();
+    Checked::Bad(Box::new(EventKind::Mismatch { stream, offset, target, length, why, note }))
 }
 
 impl Content for Filling {

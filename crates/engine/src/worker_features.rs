@@ -76,7 +76,7 @@ pub(crate) fn of(
         low,
         hold,
         flow: share(plan, flows, id, worker),
-        timed_submits: stream.keep.submit,
+        timed_submits: stream.keep.submit || stream.keep.completion,
         fatal: blocks.verify.is_some_and(|verify| verify.fatal),
         failures: stream.errors.failures.clone(),
         latency_most_ns: latency_most(stream, verbs),
@@ -85,6 +85,7 @@ pub(crate) fn of(
             // Fewer than are waited for would never be enough.
             most => Some(most.max(stream.batch.reap_least) as usize),
         },
+        fill_first: stream.batch.fill_first,
         last: last(plan, stream, blocks, verbs),
         spare,
         amount: stream

@@ -108,7 +108,7 @@ fn no_more_completions_are_taken_at_a_time_than_asked_for() {
     let mut plan = plan(file.path(), QueueKind::Libaio, Mix::Only(Verb::Read));
     let stream = &mut plan.streams[0];
     stream.depth = Depth::Fixed(16);
-    stream.batch = Batch { submit: 16, reap_least: 1, reap_most: 4 };
+    stream.batch = Batch { submit: 16, reap_least: 1, reap_most: 4, ..Batch::default() };
     stream.stop.operations = Some(256);
     let run = run(&plan);
     assert_eq!(counts(&run), (256, 0, StopReason::Finished));

@@ -133,7 +133,7 @@ fn the_time_of_submission_is_kept_where_it_is_asked_for() {
         let mut blocks = Blocks::random_reads(space, Bytes(4096));
         blocks.queue = queue;
         let mut stream = Stream::closed("reads", blocks, 8);
-        stream.keep.submit = true;
+        (stream.keep.submit, stream.keep.completion) = (true, true);
         stream.stop.operations = Some(1000);
         plan.streams = vec![stream];
         let permits = Permits::new(Policy::Always);
@@ -145,6 +145,9 @@ fn the_time_of_submission_is_kept_where_it_is_asked_for() {
         let cell = &merged.cells[0].1;
         let (submit, service) = (cell.submit.as_ref().unwrap(), cell.service.as_ref().unwrap());
         assert_eq!((submit.count, service.count), (1000, 1000), "{queue:?}");
-        assert!(submit.min_ns > 0 && submit.sum_ns <= service.sum_ns, "{queue:?}");
+        let completion = cell.completion.as_ref().unwrap();
+        assert!(submit.min_ns > 0, "{queue:?}");
+        let parts = (completion.count, submit.sum_ns + completion.sum_ns);
+        assert_eq!(parts, (1000, service.sum_ns), "each is divided: {queue:?}");
     }
 }

@@ -51,7 +51,13 @@ pub enum EventKind {
         /// The target's path; nothing in records of before it was told.
         #[serde(default)]
         target: String,
-        /// What was found.
+        /// Bytes from `offset` on that were looked at together; 0 in records of before it was told.
+        #[serde(default)]
+        length: Bytes,
+        /// What is wrong with them; nothing in records of before it was told.
+        #[serde(default)]
+        why: String,
+        /// What was found, all in one line.
         note: String,
     },
     /// A worker has written everything, and now reads it again to check it.

@@ -53,6 +53,9 @@ impl Counts {
 pub struct Cell {
     /// From the call that submits until it returns.
     pub submit: Option<Box<Latency>>,
+    /// From the return of that call to completion.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub completion: Option<Box<Latency>>,
     /// From submission to completion.
     pub service: Option<Box<Latency>>,
     /// From the intended start to completion.
@@ -62,9 +65,13 @@ pub struct Cell {
 impl Cell {
     /// Adds another's latencies to these.
     pub fn merge(&mut self, other: &Cell) {
-        let Cell { submit, service, response } = other;
-        let pairs =
-            [(&mut self.submit, submit), (&mut self.service, service), (&mut self.response, response)];
+        let Cell { submit, completion, service, response } = other;
+        let pairs = [
+            (&mut self.submit, submit),
+            (&mut self.completion, completion),
+            (&mut self.service, service),
+            (&mut self.response, response),
+        ];
         for (mine, theirs) in pairs {
             match (mine, theirs) {
                 (Some(mine), Some(theirs)) => mine.merge(theirs),
@@ -76,8 +83,8 @@ impl Cell {
 
     /// Empties what exists.
     pub fn clear(&mut self) {
-        let Cell { submit, service, response } = self;
-        [submit, service, response].into_iter().flatten().for_each(|latency| latency.clear());
+        let Cell { submit, completion, service, response } = self;
+        [submit, completion, service, response].into_iter().flatten().for_each(|latency| latency.clear());
     }
 }
 
@@ -89,6 +96,22 @@ pub struct AtPriority {
     pub priority: u16,
     /// From submission to completion.
     pub service: Box<Latency>,
+    /// From the return of the call that submitted to completion, where the plan's `Keep` asked for that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub completion: Option<Box<Latency>>,
+}
+
+impl AtPriority {
+    /// Adds another's to these.
+    fn merge(&mut self, other: &AtPriority) {
+        let AtPriority { verb: _, priority: _, service, completion } = other;
+        self.service.merge(service);
+        match (&mut self.completion, completion) {
+            (Some(mine), Some(theirs)) => mine.merge(theirs),
+            (mine @ None, Some(theirs)) => *mine = Some(theirs.clone()),
+            (_, None) => {}
+        }
+    }
 }
 
 /// What one worker, or several merged, did in a stretch of time.
@@ -127,22 +150,28 @@ impl Interval {
         }
     }
 
-    /// The same, with service times apart for each of these priorities of verbs that it has; for a worker.
+    /// The same, with service times apart for each of these priorities of verbs that it has; for a worker. Completion
+    /// latencies are kept with them where the verb has its own.
     pub fn apart(mut self, priorities: &[(Verb, u16)]) -> Self {
         let mine = priorities.iter().filter(|(verb, _)| self.cells.iter().any(|(own, _)| own == verb));
         let ready = |(verb, priority): &(Verb, u16)| AtPriority {
             verb: *verb,
             priority: *priority,
             service: Box::new(Latency::ready()),
+            completion: self
+                .cells
+                .iter()
+                .find(|(own, _)| own == verb)
+                .and_then(|(_, cell)| cell.completion.as_ref())
+                .map(|_| Box::new(Latency::ready())),
         };
         self.priorities = mine.map(ready).collect();
         self
     }
 
-    /// The service times of a verb at a priority, where they are kept.
-    pub fn at_priority(&mut self, verb: Verb, priority: u16) -> Option<&mut Latency> {
-        let mut kept = self.priorities.iter_mut();
-        kept.find(|at| at.verb == verb && at.priority == priority).map(|at| &mut *at.service)
+    /// The latencies of a verb at a priority, where they are kept.
+    pub fn at_priority(&mut self, verb: Verb, priority: u16) -> Option<&mut AtPriority> {
+        self.priorities.iter_mut().find(|at| at.verb == verb && at.priority == priority)
     }
 
     /// Adds another's to these. Slots are aligned by their number: both must begin at the same slot.
@@ -165,7 +194,7 @@ impl Interval {
         let Interval { outstanding, priorities, .. } = other;
         for theirs in priorities {
             match self.at_priority(theirs.verb, theirs.priority) {
-                Some(mine) => mine.merge(&theirs.service),
+                Some(mine) => mine.merge(theirs),
                 None => self.priorities.push(theirs.clone()),
             }
         }
@@ -196,7 +225,10 @@ impl Interval {
         cells.iter_mut().for_each(|cell| cell.1.clear());
         slots.fill(Default::default());
         outstanding.fill(0);
-        priorities.iter_mut().for_each(|at| at.service.clear());
+        for AtPriority { verb: _, priority: _, service, completion } in priorities {
+            service.clear();
+            completion.iter_mut().for_each(|latency| latency.clear());
+        }
     }
 
     /// Did nothing come back in it? What began in a window and came back behind it is in the latencies alone.

@@ -105,7 +105,7 @@ pub enum Pattern {
     Zipf(f64),
     /// Pareto's law with this power.
     Pareto(f64),
-    /// Around the middle, with this deviation in percent of the region.
+    /// fio's normal distribution, of blocks that are spread over the region; its parameter in percent.
     Normal(f64),
     /// Pairs of percent of accesses, percent of the region.
     Zoned(Vec<(f64, f64)>),
@@ -118,6 +118,8 @@ pub enum Pattern {
         /// All operations of a run touch the same block.
         same: bool,
     },
+    /// Another pattern, in which each verb has a place of its own.
+    EachVerb(Box<Pattern>),
     /// Another pattern for a share of the operations; the others go on behind the last one.
     Partly {
         /// The other pattern.
@@ -440,6 +442,9 @@ pub struct QueueOptions {
     /// The page cache keeps nothing of what was read or written (POSIX_FADV_DONTNEED): at the start, and behind each operation.
     #[serde(default)]
     pub drop_cached: bool,
+    /// The page cache drops the region after so many bytes, when they have all come back; 0: it never does.
+    #[serde(default)]
+    pub drop_cached_every: Bytes,
     /// What the kernel is told of how long written data will live (F_SET_RW_HINT); it stays with the file.
     #[serde(default)]
     pub lifetime: Lifetime,

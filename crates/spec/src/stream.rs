@@ -413,6 +413,9 @@ pub struct Batch {
     pub reap_least: u32,
     /// Take at most so many.
     pub reap_most: u32,
+    /// Take none before as many are outstanding as may be, or no more can be started.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub fill_first: bool,
 }
 
 /// When a stream ends: at the first of these that is set. None set: when it is told to; a recording when it has been
@@ -458,6 +461,9 @@ pub enum Window {
 pub struct Keep {
     /// From the call that submits until it returns.
     pub submit: bool,
+    /// From the return of the call that submitted to completion.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub completion: bool,
     /// From submission to completion.
     pub service: bool,
     /// From the intended start to completion: the only honest one under a rate.

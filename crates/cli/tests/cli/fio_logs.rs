@@ -62,6 +62,51 @@ fn the_largest_latency_of_each_stretch_is_logged_where_that_is_asked_for() {
     assert!(rows(&text(&place, "x_bw.1.log")).len() >= 4, "bandwidth stays what it was");
 }
 
+/// libaio does buffered I/O within the call that submits: with a full queue each I/O waits for the calls of all others.
+#[test]
+fn completions_of_buffered_libaio_wait_for_the_submissions_behind_them_as_in_fio() {
+    let _quiet = alone();
+    let words =
+        "--name=a --size=4m --rw=randread --ioengine=libaio --iodepth=16 --invalidate=0 --output-format=json";
+    let told = |said: &crate::place::Said| {
+        let read = said.json()["jobs"][0]["read"].clone();
+        let mean = |name: &str| read[name]["mean"].as_f64().expect("a mean");
+        assert_eq!(read["clat_ns"]["N"], 1024);
+        (mean("slat_ns"), mean("clat_ns"), mean("lat_ns"))
+    };
+    let (ours, theirs) = (Place::new(), Place::new());
+    ours.file("a.0.0", 4 << 20);
+    theirs.file("a.0.0", 4 << 20);
+    let both = [Some(fio(&ours, words).ends(0)), peer(&theirs, words, 0)];
+    for said in both.iter().flatten() {
+        let (slat, clat, lat) = told(said);
+        assert!(clat > 10.0 * slat, "{slat} {clat}");
+        assert!(((slat + clat) / lat - 1.0).abs() < 0.1, "{slat} {clat} {lat}");
+    }
+    let (slat, clat, lat) = told(both[0].as_ref().expect("ours ran"));
+    assert!((slat + clat - lat).abs() < 1.0, "of each I/O: {slat} {clat} {lat}");
+}
+
+#[test]
+fn submissions_and_completions_have_a_line_for_each_stretch_of_a_log() {
+    let (place, _quiet) = (Place::new(), alone());
+    let words = "--name=a --size=1m --rw=randread --ioengine=libaio --iodepth=4 --runtime=1 --time_based \
+                 --rate_iops=2000 --write_lat_log=x --log_avg_msec=100";
+    for both in ["", " --log_window_value=both"] {
+        fio(&place, &format!("{words}{both}")).ends(0);
+        let all = ["slat", "clat", "lat"].map(|name| rows(&text(&place, &format!("x_{name}.1.log"))));
+        assert!(all.iter().all(|rows| (9..=11).contains(&rows.len())), "{all:?}");
+        assert_ne!(all[1], all[2], "completions are less than the whole");
+        let columns = if both.is_empty() { 5 } else { 6 };
+        assert!(
+            all.iter().flatten().all(|row| row.len() == columns && row[1] <= row[columns - 4].max(row[1]))
+        );
+    }
+    fio(&place, "--name=a --size=64k --write_lat_log=x --log_issue_time=1").ends(0);
+    let each = rows(&text(&place, "x_lat.1.log"));
+    assert!(each.len() == 16 && each.windows(2).all(|pair| pair[0][5] < pair[1][5]), "{each:?}");
+}
+
 #[test]
 fn times_count_from_the_beginning_of_the_clock_that_is_named() {
     let (place, _quiet) = (Place::new(), alone());

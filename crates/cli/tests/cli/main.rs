@@ -15,6 +15,7 @@ mod fio;
 mod fio_beside;
 mod fio_checked;
 mod fio_idle;
+mod fio_loads;
 mod fio_logs;
 mod fio_places;
 mod fio_replay;

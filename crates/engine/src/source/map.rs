@@ -42,20 +42,26 @@ impl Map {
         }
     }
 
-    /// An untouched block, and how many from it on are taken: at most `covers`, fewer where the next is taken.
-    pub(crate) fn next(&mut self, random: u64, covers: u64) -> (u64, u64) {
+    /// A block, and how many from it on are taken: at most `covers`, fewer where the next is taken. They begin with a group
+    /// of `group` blocks, at a multiple of it, that holds an untouched one; it is whole, but for the region's end.
+    pub(crate) fn next(&mut self, random: u64, covers: u64, group: u64) -> (u64, u64) {
         if self.left == 0 {
             self.bits.fill(0);
             self.left = self.blocks;
         }
-        let block = self.free_from(below(random, self.blocks));
+        let free = self.free_from(below(random, self.blocks));
+        let block = free - free % group;
         let mut count = 0;
-        while count < covers && block + count < self.blocks && !self.is_taken(block + count) {
+        while count < covers && block + count < self.blocks {
             let at = block + count;
+            let taken = self.is_taken(at);
+            if taken && count >= group {
+                break;
+            }
             self.bits[(at / 64) as usize] |= 1 << (at % 64);
+            self.left -= u64::from(!taken);
             count += 1;
         }
-        self.left -= count;
         (block, count)
     }
 }
@@ -64,6 +70,16 @@ impl Map {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn a_group_is_whole_where_some_of_it_was_touched() {
+        let mut map = Map::new(8).unwrap();
+        assert_eq!(map.next(4 << 61, 1, 1), (4, 1));
+        assert_eq!(map.next(4 << 61, 4, 4), (4, 4));
+        assert_eq!(map.left, 4);
+        assert_eq!(map.next(7 << 61, 8, 4), (0, 4), "what follows its group is taken");
+        assert_eq!(map.left, 0);
+    }
 
     proptest! {
         #[test]
@@ -76,7 +92,7 @@ mod tests {
                 let mut seen = vec![0; blocks as usize];
                 let mut covered = 0;
                 for (random, covers) in draws.iter().cycle() {
-                    let (block, count) = map.next(*random, *covers);
+                    let (block, count) = map.next(*random, *covers, 1);
                     prop_assert!(count >= 1 && count <= *covers);
                     (block..block + count).for_each(|at| seen[at as usize] += 1);
                     covered += count;

@@ -200,13 +200,16 @@ impl Mixed {
             return (self.grid.one_target().map_or(0, |t| t.0), offset, length);
         }
         let covers = if self.lengths.is_one() { 1 } else { u64::from(length).div_ceil(self.grid.step) };
-        if let Order::Map(map) = &mut self.order {
-            let (block, covers) = map.next(self.random.next_u64(), covers);
+        let order = self.order.of_verb(verb);
+        if let Order::Map(map) = order {
+            // Where directions differ in size, an operation of the larger is whole whatever the other touched.
+            let group = self.lengths.least(verb) / self.grid.step;
+            let (block, covers) = map.next(self.random.next_u64(), covers, group.max(1));
             let (target, offset) = self.grid.place(block);
             let room = self.grid.room(block).min(covers * self.grid.step);
             return (target, offset, room.min(length.into()) as u32);
         }
-        let block = self.order.next(&mut self.random, self.grid.blocks(), covers);
+        let block = order.next(&mut self.random, self.grid.blocks(), covers);
         let (target, offset) = self.grid.place(block);
         if self.lengths.is_one() {
             return (target, offset, length);

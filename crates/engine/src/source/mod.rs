@@ -1,5 +1,6 @@
 //! Which operation comes next: builds the source of one worker from what the plan says.
 
+mod cache_passes;
 mod discards;
 mod generators;
 mod map;
@@ -19,6 +20,7 @@ mod verify;
 
 use crate::geometry::{Geometry, Grid};
 use crate::progress::{Known, Noting};
+pub(crate) use cache_passes::CachePasses;
 use fathom_drive::Source;
 use fathom_record::{CELLS, ExecuteError};
 use fathom_spec::{
@@ -255,6 +257,10 @@ fn generated(
 ) -> Result<order::Order, ExecuteError> {
     let once = matches!(pattern, Pattern::Uniform { once: true });
     match (&blocks.generator, pattern) {
+        (_, Pattern::EachVerb(of)) => {
+            let one = || generated(blocks, of, grid, (worker, workers), seed).map(Box::new);
+            Ok(order::Order::EachVerb { writes: one()?, others: one()? })
+        }
         (Generator::Lfsr { seed }, Pattern::Uniform { .. }) => {
             Ok(order::Order::Lfsr(generators::Lfsr::new(grid.blocks(), *seed)))
         }

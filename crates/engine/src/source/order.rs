@@ -8,7 +8,7 @@ use super::uniform::below;
 use crate::geometry::Grid;
 use fathom_drive::Permutation;
 use fathom_record::ExecuteError;
-use fathom_spec::{Begin, Pattern};
+use fathom_spec::{Begin, Pattern, Verb};
 use rand_xoshiro::Xoshiro256Plus;
 use rand_xoshiro::rand_core::{RngCore, SeedableRng};
 
@@ -59,6 +59,8 @@ pub(crate) enum Order {
         /// Blocks forward, or back.
         jump: i64,
     },
+    /// Writes have a place of their own.
+    EachVerb { writes: Box<Order>, others: Box<Order> },
     /// One behind the other, without an end.
     Append {
         /// The next byte.
@@ -109,10 +111,25 @@ impl Order {
                     next: first(Begin::First, grid, worker, workers, seed),
                 }
             }
-            Pattern::Trace(_) | Pattern::VariableRecords(_) => {
+            Pattern::Trace(_) | Pattern::VariableRecords(_) | Pattern::EachVerb(_) => {
                 return Err(refuse("order of blocks that belongs to no operation"));
             }
         })
+    }
+
+    /// The order of one verb's blocks.
+    #[inline]
+    pub(crate) fn of_verb(&mut self, verb: Verb) -> &mut Order {
+        match self {
+            Order::EachVerb { writes, others } => {
+                if verb.puts_bytes() {
+                    writes
+                } else {
+                    others
+                }
+            }
+            all => all,
+        }
     }
 
     /// The number of the next block; an operation covers `covers` of them.
@@ -122,8 +139,9 @@ impl Order {
             Order::Uniform | Order::Append { .. } => below(random.next_u64(), blocks),
             Order::Lfsr(lfsr) => lfsr.next(),
             Order::Tausworthe(generator, None) => below(generator.wide(), blocks),
-            Order::Tausworthe(generator, Some(map)) => map.next(generator.wide(), covers).0,
-            Order::Map(map) => map.next(random.next_u64(), covers).0,
+            Order::Tausworthe(generator, Some(map)) => map.next(generator.wide(), covers, 1).0,
+            Order::Map(map) => map.next(random.next_u64(), covers, 1).0,
+            Order::EachVerb { others, .. } => others.next(random, blocks, covers),
             Order::Runs { of, run, left, next, same } => {
                 if *left == 0 || *next >= blocks {
                     (*left, *next) = (*run, of.next(random, blocks, covers));

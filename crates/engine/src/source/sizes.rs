@@ -51,6 +51,18 @@ impl Lengths {
         matches!(self, Lengths::One(_))
     }
 
+    /// The smallest of a verb's.
+    pub(crate) fn least(&self, verb: Verb) -> u64 {
+        match self {
+            Lengths::One(length) => u64::from(*length),
+            Lengths::Range { least, .. } | Lengths::Any { least, .. } => u64::from(*least),
+            Lengths::Split(parts) => {
+                let own = parts.iter().filter(|part| part.0 == verb && part.2 > 0).map(|part| part.1).min();
+                own.or_else(|| parts.iter().map(|part| part.1).min()).map_or(1, u64::from)
+            }
+        }
+    }
+
     /// The length of the next operation. A verb without a size of its own takes any.
     #[inline]
     pub(crate) fn draw(&self, verb: Verb, random: &mut Xoshiro256Plus) -> u32 {

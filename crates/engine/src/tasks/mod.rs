@@ -69,6 +69,7 @@ fn check(stream: &Stream) -> Result<(), ExecuteError> {
     let serial = matches!(stream.work, Work::Files(_) | Work::Compute { .. } | Work::Command(_));
     let asks = stream.depth.most() > 1
         || stream.keep.submit
+        || stream.keep.completion
         || stream.keep.log.is_some()
         || (!stream.after_last.is_empty() && !matches!(stream.work, Work::Files(_)))
         || stream.stop.bytes.is_some()

@@ -70,8 +70,6 @@ pub struct General {
     pub terse_version: u32,
     /// `--section`, each.
     pub sections: Vec<String>,
-    /// `--max-jobs`.
-    pub max_jobs: Option<u64>,
     /// `--eta`.
     pub eta: Eta,
     /// `--eta-newline`.
@@ -387,7 +385,8 @@ impl General {
             }
             "section" => self.sections.push(value.to_owned()),
             "max-jobs" => {
-                self.max_jobs = Some(value.parse().ok().filter(|most| *most > 0).ok_or("a number from 1")?);
+                // There is no table of jobs for which it would make room.
+                value.parse::<u64>().ok().filter(|most| *most > 0).ok_or("a number from 1")?;
             }
             "eta" => {
                 self.eta = match value {

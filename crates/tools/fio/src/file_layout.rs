@@ -67,12 +67,21 @@ pub fn paths(job: &Job, clone: u32) -> Vec<String> {
     let named = |number: u32| {
         files
             .format
-            .replace("$jobname", &job.name)
+            .replace("$jobname", &job.section)
             .replace("$clientuid", "")
             .replace("$jobnum", &clone.to_string())
             .replace("$filenum", &number.to_string())
     };
     (0..files.count.max(1)).map(|number| below(files.directories.get(turn), &named(number))).collect()
+}
+
+/// How many files a clone has that are not there.
+pub(crate) fn null_files(job: &Job) -> u64 {
+    match job.engine.is_serial() || job.replay.is_some() {
+        true => 1,
+        false if job.files.names.is_empty() => job.files.count.max(1).into(),
+        false => job.files.names.len() as u64,
+    }
 }
 
 /// Where a clone works, from what was said and what is there.
@@ -84,8 +93,10 @@ pub fn territory(job: &Job, clone: u32, facts: &Facts) -> Result<Territory, Trou
             _ if job.engine.is_serial() => 1 << 20,
             _ => return Err(wrong("you need to specify size=".to_owned(), "say size=1g")),
         };
-        let io_bytes = io_bytes(job, bytes, bytes, 1);
-        return Ok(Territory { files: Vec::new(), offset: 0, length: bytes, apart: false, io_bytes });
+        let count = null_files(job);
+        let each = if job.area.size.is_some() { bytes / count } else { bytes };
+        let io_bytes = io_bytes(job, each * count, each, count);
+        return Ok(Territory { files: Vec::new(), offset: 0, length: each, apart: false, io_bytes });
     }
     let paths = paths(job, clone);
     let count = paths.len() as u64;

@@ -172,7 +172,7 @@ pub fn usage(out: &mut impl Write) -> io::Result<()> {
         ("--eta-newline=T", "a new line for it each time T"),
         ("--status-interval=T", "a whole report each time T"),
         ("--bandwidth-log", "logs of the bandwidth of all jobs"),
-        ("--max-jobs=N", "refuse more jobs than this"),
+        ("--max-jobs=N", "accepted; there is no table of jobs to make room in"),
         ("--warnings-fatal", "warnings are errors"),
         ("--idle-prof=WHAT", "how idle the processors are: system, percpu, calibrate"),
         ("--profile=tiobench", "jobs that are built in"),

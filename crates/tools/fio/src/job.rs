@@ -3,6 +3,7 @@
 use super::diagnostic::Place;
 use super::numbers::Amount;
 use super::recording::Replay;
+use super::report::windows::WindowValue;
 use fathom_spec::{
     Discards, Failures, Lifetime, MemoryMode, Nanos, Priority, StatCall, Think, ThreadAttributes, Verb,
 };
@@ -13,6 +14,8 @@ use std::sync::Arc;
 pub struct Job {
     /// Its name.
     pub name: String,
+    /// Its section's, after which its files are named.
+    pub section: String,
     /// For the report.
     pub description: Option<String>,
     /// Where it was said.
@@ -508,8 +511,10 @@ pub struct Reporting {
     pub per_job_logs: bool,
     /// Times in logs count from where this clock of the system does (`clock_gettime`'s number).
     pub log_epoch: Option<u32>,
-    /// The largest latency of each stretch, rather than the mean.
-    pub log_largest: bool,
+    /// What a latency log tells of each stretch.
+    pub log_window: WindowValue,
+    /// A column of the moment of submission in logs.
+    pub log_issue_time: bool,
     /// Histograms.
     pub histograms: Option<Histograms>,
     /// Lengths of samples of bandwidth and of IOPS.

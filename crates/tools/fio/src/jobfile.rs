@@ -205,10 +205,8 @@ fn variables(value: &str, around: &Surroundings) -> String {
             rest = &rest[at..];
             break;
         };
-        match (around.variable)(&behind[..end]) {
-            Some(found) => text.push_str(&found),
-            None => text.push_str(&rest[at..at + 3 + end]),
-        }
+        // One that is not set is empty, as in fio and in a shell.
+        text.extend((around.variable)(&behind[..end]));
         rest = &behind[end + 1..];
     }
     text.push_str(rest);
@@ -288,7 +286,7 @@ pub(crate) mod tests {
             "bs=4096",
             "numjobs=4",
             "io_size=192512",
-            "description=${NO} x",
+            "description= x",
             "filename=f2",
             "filename_format=$jobname.$jobnum",
             "name=${",

@@ -305,7 +305,8 @@ options! {
         LogHistMsec = "log_hist_msec", 0, Time(Millis), "0", Works, "One histogram for so long", "";
         LogHistCoarseness = "log_hist_coarseness", 0, Integer(0, 6), "0", Works, "2^so many bins in a column", "";
         WriteHistLog = "write_hist_log", 0, Text, "", Works, "Write histograms of completion latencies down", "empty without log_hist_msec";
-        LogMaxValue = "log_max_value", 0, Bool, "0", Works, "The largest instead of the mean", "of latencies; a line of the others has one value anyway";
+        LogWindowValue = "log_window_value" or "log_max_value", 0, One(&["avg", "max", "both", "0", "1", "2"]), "avg", Works, "The mean, the largest or both", "of latencies; a line of the others has one value anyway";
+        LogIssueTime = "log_issue_time", 0, Bool, "0", Works, "When each was submitted, ns since the job began, in logs of single I/Os", "";
         LogOffset = "log_offset", 0, Bool, "0", Works, "Offsets in logs", "";
         LogPrio = "log_prio", 0, Bool, "0", Works, "Priorities in logs", "";
         LogCompression = "log_compression", 0, Integer(0, MOST), "", Idle, "Compress logs until they are written", "they are written as they are made, and are the same";

@@ -2,7 +2,7 @@
 
 use super::dedupe;
 use super::diagnostic::Trouble;
-use super::file_layout::{Facts, FileNeed, territory};
+use super::file_layout::{Facts, FileNeed, null_files, territory};
 use super::job::Job;
 use super::members::{Member, Planned};
 use super::recording::Recorded;
@@ -194,13 +194,13 @@ impl Maker<'_> {
 
     /// The address space of a clone's files.
     fn space(&mut self, job: &Job, files: &[FileNeed], length: u64) -> SpaceId {
-        if job.engine.is_diskless() {
-            return self.plan.add_target(Target::Null(Bytes(length)));
-        }
         if job.engine.is_about_files() {
             return SpaceId(0);
         }
-        let over: Vec<TargetId> = files.iter().map(|file| self.target(job, file)).collect();
+        let over: Vec<TargetId> = match job.engine.is_diskless() {
+            true => (0..null_files(job)).map(|_| self.null(length)).collect(),
+            false => files.iter().map(|file| self.target(job, file)).collect(),
+        };
         let space = match over.as_slice() {
             [one] => Space::Whole(*one),
             _ if job.replay.is_some() => Space::Concat(over),
@@ -228,6 +228,12 @@ impl Maker<'_> {
         };
         self.plan.spaces.push(space);
         SpaceId(self.plan.spaces.len() as u32 - 1)
+    }
+
+    /// A file on which nothing is done.
+    fn null(&mut self, length: u64) -> TargetId {
+        self.plan.targets.push(Target::Null(Bytes(length)));
+        TargetId(self.plan.targets.len() as u32 - 1)
     }
 
     fn target(&mut self, job: &Job, file: &FileNeed) -> TargetId {

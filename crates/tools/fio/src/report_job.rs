@@ -3,6 +3,7 @@
 use super::job::Job;
 use super::members::Planned;
 use super::report::{LatencyTarget, ReportJob, Switches, Unified, UntoldSyncs};
+use fathom_spec::Verb;
 
 /// The clones that are reported, in the order of the job file. `process`: the number shown as the first one's.
 pub fn reported(jobs: &[Job], planned: &Planned, process: u32) -> Vec<ReportJob> {
@@ -56,6 +57,7 @@ fn of_job(job: &Job) -> ReportJob {
         priority: job.terms.standing.io_priority.unwrap_or_default(),
         continue_on_error: job.terms.counts_errors,
         excused: job.terms.excused.clone(),
+        verify_only: job.data.verify_only && job.direction.verbs.contains(&Verb::Write),
         bytes_each: job.area.file_size.filter(|_| job.engine.is_about_files()).map(|(_, most)| most),
         untold_syncs: match (job.sync.fsync, job.sync.end_fsync) {
             // What was recorded counts.

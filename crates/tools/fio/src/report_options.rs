@@ -4,6 +4,7 @@ use super::diagnostic::Trouble;
 use super::job::{Histograms, Reporting};
 use super::options::OptionId;
 use super::reader::OptionReader;
+use super::report::windows::WindowValue;
 
 /// Reads what is reported of a job.
 pub(crate) fn reporting(reader: &OptionReader) -> Result<Reporting, Trouble> {
@@ -41,7 +42,12 @@ pub(crate) fn reporting(reader: &OptionReader) -> Result<Reporting, Trouble> {
         iolog: reader.some_text(OptionId::WriteIolog).filter(|_| !reader.is_said(OptionId::ReadIolog)),
         per_job_logs: reader.switch(OptionId::PerJobLogs),
         log_epoch: epoch(reader)?,
-        log_largest: reader.switch(OptionId::LogMaxValue),
+        log_window: match reader.word(OptionId::LogWindowValue) {
+            "max" | "1" => WindowValue::Largest,
+            "both" | "2" => WindowValue::Both,
+            _ => WindowValue::Mean,
+        },
+        log_issue_time: reader.switch(OptionId::LogIssueTime),
         histograms: histograms(reader),
         samples: (reader.time(OptionId::Bwavgtime), reader.time(OptionId::Iopsavgtime)),
     })

@@ -14,6 +14,7 @@ use super::placement::{conditions, cpus};
 use super::reader::OptionReader;
 use super::replay;
 use super::report_options::reporting;
+use super::streams::check_distribution;
 use super::values::split_names;
 use fathom_spec::{Think, Verb};
 
@@ -22,8 +23,9 @@ pub fn meant(typed: &Typed) -> Result<Job, Trouble> {
     let reader = OptionReader(typed);
     let engine = engine(&reader)?;
     let direction = direction(&reader)?;
-    Ok(Job {
-        name: reader.text(OptionId::Name).unwrap_or(&typed.name).to_owned(),
+    let job = Job {
+        name: own_name(typed).unwrap_or(&typed.name).to_owned(),
+        section: typed.name.clone(),
         description: reader.text(OptionId::Description).map(str::to_owned),
         at: typed.at.clone(),
         own: typed.own.clone(),
@@ -42,7 +44,15 @@ pub fn meant(typed: &Typed) -> Result<Job, Trouble> {
         terms: terms(&reader)?,
         engine,
         direction,
-    })
+    };
+    check_distribution(&job)?;
+    Ok(job)
+}
+
+/// `name=` of the job itself: that of a `[global]` names nobody.
+fn own_name(typed: &Typed) -> Option<&str> {
+    let own = typed.own.iter().find(|(name, _)| *name == OptionId::Name.name());
+    own.map(|(_, value)| value.as_str())
 }
 
 /// A number, where 0 says as little as nothing.
@@ -174,7 +184,9 @@ fn direction(reader: &OptionReader) -> Result<Direction, Trouble> {
         map: !reader.switch(OptionId::Norandommap) && !blockalign,
         generator: reader.is_said(generator).then(|| reader.word(generator)),
         seed: reader.integer(OptionId::Randseed) as u64,
-        repeat: reader.switch(OptionId::Randrepeat) || reader.switch(OptionId::Allrandrepeat),
+        repeat: reader.switch(OptionId::Randrepeat)
+            || reader.switch(OptionId::Allrandrepeat)
+            || reader.is_said(OptionId::Randseed),
     })
 }
 

@@ -391,8 +391,13 @@ impl JobSet {
             if report.log_average.0 == 0 {
                 continue;
             }
-            let options =
-                logs::LogOptions { offset: report.log_offset, priority: report.log_priority, epoch_ms };
+            let options = logs::LogOptions {
+                offset: report.log_offset,
+                priority: report.log_priority,
+                issue_time: report.log_issue_time,
+                epoch_ms,
+            };
+            let told_apart = io_logs::told_apart(members.stream(index));
             let wanted = [
                 (bandwidth, Bandwidth),
                 (iops, Iops),
@@ -401,12 +406,8 @@ impl JobSet {
                 (latency, Submission),
             ];
             for (prefix, source) in wanted {
-                // The largest latencies were written as they came back.
-                let Some(prefix) =
-                    prefix.as_ref().filter(|_| !(report.log_largest && source.is_of_latencies()))
-                else {
-                    continue;
-                };
+                let single = io_logs::needs_single(members.job(index), source, told_apart);
+                let Some(prefix) = prefix.as_ref().filter(|_| !single) else { continue };
                 let prefix = if prefix.is_empty() { &job.name } else { prefix };
                 let average_ms = (report.log_average.0 / 1_000_000).max(1);
                 let mut text = Vec::new();

@@ -1,7 +1,7 @@
 //! One clone as a stream: what it does, at what pace, until when, and what is kept of it.
 
 use super::diagnostic::Trouble;
-use super::file_layout::{Territory, align, column, least_block, ranges};
+use super::file_layout::{Territory, align, column, least_block, null_files, ranges};
 use super::job::{Hint, Job};
 use super::numbers;
 use super::random::mixed;
@@ -45,16 +45,13 @@ pub fn stream(job: &Job, ground: &Ground) -> Result<Stream, Trouble> {
             None => arrival(job)?,
         },
         depth: depth(job, ground),
-        batch: Batch {
-            submit: job.pace.batch.0.unwrap_or(0),
-            reap_least: job.pace.batch.1.unwrap_or(0),
-            reap_most: job.pace.batch.2.unwrap_or(0),
-        },
+        batch: batch(job),
         stop: stop(job, ground),
         window: if job.stop.ramp.0 > 0 { Window::After(job.stop.ramp) } else { Window::Everything },
         after_last: if job.sync.end_fsync { vec![SyncKind::Fsync] } else { Vec::new() },
         keep: Keep {
             submit: asynchronous && !slat,
+            completion: asynchronous && !clat,
             service: !(lat && clat),
             response: paced && !lat,
             log: None,
@@ -64,6 +61,25 @@ pub fn stream(job: &Job, ground: &Ground) -> Result<Stream, Trouble> {
         errors: errors(job),
         thread: job.terms.standing.clone(),
     })
+}
+
+/// How much goes in and out at a time. Nothing said: the engine follows the device. But libaio does buffered I/O within
+/// the call that submits, where only fio's own order, one in and one out of a full queue, gives the latencies that it
+/// stands for.
+fn batch(job: &Job) -> Batch {
+    let pace = &job.pace;
+    let plain = pace.rate.iter().chain(&pace.rate_iops).all(Option::is_none) && job.replay.is_none();
+    let nothing_said = pace.batch == (None, None, None) && pace.low.is_none() && pace.think.is_none();
+    if plain && nothing_said && job.engine.name == "libaio" && !job.engine.offload && !job.sync.direct {
+        return Batch { submit: 1, reap_least: 1, reap_most: 1, fill_first: true };
+    }
+    let (submit, reap_least, reap_most) = pace.batch;
+    Batch {
+        submit: submit.unwrap_or(0),
+        reap_least: reap_least.unwrap_or(0),
+        reap_most: reap_most.unwrap_or(0),
+        fill_first: false,
+    }
 }
 
 /// What ends a clone before its time.
@@ -101,7 +117,7 @@ fn work(job: &Job, ground: &Ground) -> Result<Work, Trouble> {
     };
     let files = &job.files;
     let made_up =
-        files.names.is_empty() && files.format == "$jobname.$jobnum.$filenum" && !job.name.contains('/');
+        files.names.is_empty() && files.format == "$jobname.$jobnum.$filenum" && !job.section.contains('/');
     if !made_up {
         let hint = "leave filename= and filename_format= out";
         return Err(wrong(job, format!("{} works on files named as fio names them", job.engine.name), hint));
@@ -113,7 +129,7 @@ fn work(job: &Job, ground: &Ground) -> Result<Work, Trouble> {
         // fio makes empty files too.
         size: Bytes(0),
         under: files.directories.get(turn).cloned().unwrap_or_else(|| ".".to_owned()),
-        prefix: format!("{}.", job.name),
+        prefix: format!("{}.", job.section),
         entry: if job.engine.is_about_directories() { Entry::Directory } else { Entry::File },
         look: job.engine.stat_call,
         first: ground.clone,
@@ -149,7 +165,7 @@ fn blocks(job: &Job, ground: &Ground) -> Result<Blocks, Trouble> {
         let sizes = Sizes::One(Bytes(longest.into()));
         return Ok(made(job, ground, whole, (Pattern::Trace(trace), mix, sizes)));
     }
-    let files = ground.territory.files.len() as u64;
+    let files = if job.engine.is_diskless() { null_files(job) } else { ground.territory.files.len() as u64 };
     // One after the other they are one space; else each is drawn, and the region lies in each.
     let joined = files > 1 && job.files.service.0 == "sequential";
     if joined && ground.territory.offset > 0 {
@@ -161,7 +177,12 @@ fn blocks(job: &Job, ground: &Ground) -> Result<Blocks, Trouble> {
         (false, _) => Extent::Bytes(Bytes(ground.territory.length * if joined { files } else { 1 })),
     };
     let region = (Extent::Bytes(Bytes(ground.territory.offset)), length);
-    Ok(made(job, ground, region, (pattern(job)?, mix(job)?, sizes(job)?)))
+    let pattern = pattern(job, ground.territory.length)?;
+    let mix = mix(job)?;
+    // Reads and writes in order have a place each.
+    let apart = !job.direction.random && !job.area.append && matches!(mix, Mix::Random { .. });
+    let pattern = if apart { Pattern::EachVerb(Box::new(pattern)) } else { pattern };
+    Ok(made(job, ground, region, (pattern, mix, sizes(job)?)))
 }
 
 /// Block work from where, in which order, of what and in which sizes.
@@ -194,6 +215,7 @@ fn made(
             no_overlap: job.pace.no_overlap,
             expect: expect(job),
             lifetime: job.place.lifetime,
+            drop_cached_every: drop_cached_every(job, ground),
             hand_over_every: job.engine.hand_over_every,
             io_poll_percent: job.engine.poll_percent,
             // What no job can say: registered buffers are used, and they begin with their pages.
@@ -202,6 +224,16 @@ fn made(
         priorities: job.engine.priorities.clone(),
         checker_cpus: job.data.checker_cpus.clone(),
         shared: None,
+    }
+}
+
+/// fio opens its files anew for each pass, and drops them from the page cache then.
+fn drop_cached_every(job: &Job, ground: &Ground) -> Bytes {
+    let passes = job.stop.time_based || job.stop.loops > 1;
+    let cached = job.place.invalidate && !job.sync.direct && !job.engine.is_diskless();
+    match passes && cached && job.replay.is_none() {
+        true => Bytes(ground.territory.io_bytes),
+        false => Bytes(0),
     }
 }
 
@@ -216,7 +248,7 @@ fn expect(job: &Job) -> Expect {
     }
 }
 
-fn pattern(job: &Job) -> Result<Pattern, Trouble> {
+fn pattern(job: &Job, length: u64) -> Result<Pattern, Trouble> {
     let direction = &job.direction;
     if direction.random {
         if job.area.zones.is_some() {
@@ -224,7 +256,7 @@ fn pattern(job: &Job) -> Result<Pattern, Trouble> {
                 "use rw=read or rw=write, or random_distribution=zoned for some parts more than others";
             return Err(wrong(job, "zonemode=strided is for jobs in order, this one is random", hint));
         }
-        let mut pattern = distribution(job)?;
+        let mut pattern = distribution(job, Some(length))?;
         if direction.random_percent == 0 {
             return Ok(Pattern::Sequential(Begin::First));
         }
@@ -255,7 +287,13 @@ fn pattern(job: &Job) -> Result<Pattern, Trouble> {
     }
 }
 
-fn distribution(job: &Job) -> Result<Pattern, Trouble> {
+/// What is wrong with a job's distribution, as far as it can be told without its files.
+pub fn check_distribution(job: &Job) -> Result<(), Trouble> {
+    if job.direction.random { distribution(job, None).map(|_| ()) } else { Ok(()) }
+}
+
+/// `length`: bytes of the region, where they are known.
+fn distribution(job: &Job, length: Option<u64>) -> Result<Pattern, Trouble> {
     let (word, rest) = &job.direction.distribution;
     let rest = rest.as_deref().unwrap_or_default();
     let number = |least: f64, most: f64| {
@@ -285,13 +323,14 @@ fn distribution(job: &Job) -> Result<Pattern, Trouble> {
             }
         }
         "pareto" => Ok(Pattern::Pareto(number(f64::MIN_POSITIVE, 0.999_999)?)),
-        "normal" => Ok(Pattern::Normal(number(f64::MIN_POSITIVE, 100.0)?)),
-        _ => zones(job, rest, *word == "zoned_abs"),
+        "normal" => Ok(Pattern::Normal(number(0.0, 99.999_999)?)),
+        "zoned_abs" => zones(job, rest, length, true),
+        _ => zones(job, rest, None, false),
     }
 }
 
-/// `60/10:30/20:10/70`: percent of accesses, percent of the region or, absolute, bytes of it.
-fn zones(job: &Job, text: &str, absolute: bool) -> Result<Pattern, Trouble> {
+/// `60/10:30/20:10/70`: percent of accesses, percent of the region or, absolute, bytes of it, of which there are `length`.
+fn zones(job: &Job, text: &str, length: Option<u64>, absolute: bool) -> Result<Pattern, Trouble> {
     let hint = "say zoned:60/10:30/20:10/70";
     if text.contains(',') {
         return Err(wrong(job, "one list of zones for all directions", hint));
@@ -318,11 +357,20 @@ fn zones(job: &Job, text: &str, absolute: bool) -> Result<Pattern, Trouble> {
     zones.iter_mut().filter(|zone| zone.1.is_nan()).for_each(|zone| zone.1 = left);
     let shares: f64 = zones.iter().map(|zone| zone.0).sum();
     let sizes: f64 = zones.iter().map(|zone| zone.1).sum();
-    if zones.is_empty() || zones.len() > 256 || shares > 100.0 || (!absolute && sizes > 100.0) {
-        return Err(wrong(job, "zones must be 1 to 256 and their percentages add up to at most 100", hint));
+    if zones.is_empty() || zones.len() > 256 || shares != 100.0 || (!absolute && sizes > 100.0) {
+        let what =
+            "zones must be 1 to 256, of 100 percent of the accesses and at most 100 percent of the region";
+        return Err(wrong(job, what, hint));
     }
-    if absolute {
-        zones.iter_mut().for_each(|zone| zone.1 *= 100.0 / sizes);
+    if let Some(length) = length.filter(|_| absolute) {
+        if sizes > length as f64 {
+            return Err(wrong(
+                job,
+                "zoned_abs sizes exceed file size",
+                "say smaller zones, or a larger size=",
+            ));
+        }
+        zones.iter_mut().for_each(|zone| zone.1 *= 100.0 / length as f64);
     }
     Ok(Pattern::Zoned(zones))
 }

@@ -44,6 +44,16 @@ pub fn read(id: OptionId, said: Option<&str>, base: KbBase) -> Result<Value, Wro
             )),
         };
     };
+    if said.is_empty() && matches!(option.kind, Kind::Text) && !option.may_be_bare() {
+        return Err((
+            format!("option {} requires an argument", option.name),
+            format!(
+                "say {}={}, or leave it out; a variable in it may be empty",
+                option.name,
+                example(option)
+            ),
+        ));
+    }
     let value = of_kind(&option.kind, said, base).ok_or_else(|| not_one(option, said))?;
     within(option, &value)?;
     Ok(value)
@@ -134,7 +144,7 @@ fn within(option: &FioOption, value: &Value) -> Result<(), Wrong> {
 
 fn not_one(option: &FioOption, said: &str) -> Wrong {
     let shown: String = said.chars().take(60).collect();
-    let mut hint = match &option.kind {
+    let hint = match &option.kind {
         Kind::One(words) | Kind::Begins(words) => {
             let first = shown.split(':').next().unwrap_or_default();
             let near = like(first, words.iter().copied());
@@ -151,9 +161,6 @@ fn not_one(option: &FioOption, said: &str) -> Wrong {
         Kind::Floats(..) => format!("{} takes numbers with colons between them", option.name),
         Kind::Text => format!("{} takes any text", option.name),
     };
-    if said.contains("${") {
-        hint = "a variable that is not set in the environment is left as it stands; set it".to_owned();
-    }
     (format!("{shown:?} is nothing that {} takes", option.name), hint)
 }
 
@@ -241,7 +248,7 @@ mod tests {
             ("iodepth", Some("0"), "takes at least 1"),
             ("rwmixread", Some("101"), "takes 0 to 100"),
             ("iodepth", None, "say iodepth=1"),
-            ("bs", Some("${X}"), "not set in the environment"),
+            ("filename", Some(""), "a variable in it may be empty"),
             ("runtime", Some("soon"), "30s, 5m or 250ms"),
             ("fadvise_hint", Some("2"), "0, 1, random, sequential"),
         ] {

@@ -231,7 +231,10 @@ fn pace_depth_and_end() {
     let share = Depth::Latency { target: Nanos(500_000), share: 0.99, window: seconds(1), high: 16 };
     assert_eq!(stream(&format!("{aio}{target}")).depth, share);
     let batch = "iodepth_batch=8\niodepth_batch_complete_min=2\niodepth_batch_complete_max=4";
-    assert_eq!(stream(&format!("{aio}{batch}")).batch, Batch { submit: 8, reap_least: 2, reap_most: 4 });
+    assert_eq!(
+        stream(&format!("{aio}{batch}")).batch,
+        Batch { submit: 8, reap_least: 2, reap_most: 4, ..Batch::default() }
+    );
     let timed = stream("runtime=1m\ntime_based\nramp_time=5");
     assert_eq!((timed.stop.time, timed.stop.bytes), (Some(seconds(65)), None));
     assert_eq!(timed.window, Window::After(seconds(5)));

@@ -45,7 +45,7 @@ fn interval(stream: StreamId) -> Interval {
         Some(Box::new(latency))
     };
     let cell =
-        |ns, count| Cell { submit: None, service: latency(ns, count), response: latency(ns * 2, count) };
+        |ns, count| Cell { service: latency(ns, count), response: latency(ns * 2, count), ..Cell::default() };
     let cells =
         vec![(Verb::Read, cell(100_000, 40)), (Verb::Write, cell(3_000_000, 20)), (Verb::Sync, cell(500, 5))];
     let mut interval = Interval::new(stream, 0, cells, 20);
@@ -124,7 +124,7 @@ fn run_with_priorities() -> Run {
     let at = |priority, ns, count| {
         let mut service = Box::new(Latency::default());
         (0..count).for_each(|_| service.add(ns));
-        AtPriority { verb: Verb::Read, priority, service }
+        AtPriority { verb: Verb::Read, priority, service, completion: None }
     };
     run.intervals[0].priorities = vec![at(0, 95_000, 30), at(2 << 13 | 7, 115_000, 10), at(3 << 13, 1, 0)];
     run
@@ -326,11 +326,11 @@ fn averaged_logs_have_every_stretch_and_exact_averages() {
     let mut out = Vec::new();
     for (options, entry) in [
         (LogOptions::default(), entries[0]),
-        (LogOptions { offset: true, priority: true, epoch_ms: 1000 }, entries[1]),
+        (LogOptions { offset: true, priority: true, issue_time: true, epoch_ms: 1000 }, entries[1]),
     ] {
         logs::write_entry(&entry, options, &mut out).unwrap();
     }
-    assert_eq!(String::from_utf8(out).unwrap(), "500, 160, 0, 0, 0\n1500, 80, 1, 0, 0, 0x0000\n");
+    assert_eq!(String::from_utf8(out).unwrap(), "500, 160, 0, 0, 0\n1500, 80, 1, 0, 0, 0x0000, 0\n");
     let (mut low, mut high) = (entries[0], entries[0]);
     (low.priority, high.priority) = (priority_word(2, 4), priority_word(1, 0));
     let mut out = Vec::new();
@@ -494,14 +494,27 @@ fn a_run_that_is_not_over_is_reported_as_far_as_it_was_told() {
     assert!(told.contains("(160KiB/1250msec)"), "{told}");
 }
 
+/// What has both parts of each I/O is told as it was measured; what has not is all completion.
 #[test]
-fn logs_of_submissions_go_by_the_runs_intervals() {
-    let mut run = run_of(1);
-    assert!(logs::averages(&run, &job(0), LogSource::Submission, 500).is_empty(), "none was told apart");
-    let mut submit = Latency::default();
-    submit.add(700);
-    submit.add(900);
-    run.intervals[0].cells[1].1.submit = Some(Box::new(submit));
-    let told = logs::averages(&run, &job(0), LogSource::Submission, 500);
-    assert_eq!(told.iter().map(|e| (e.time_ms, e.value, e.direction)).collect::<Vec<_>>(), [(1000, 800, 1)]);
+fn completions_are_those_that_were_measured_by_direction_and_by_priority() {
+    let of = |ns: u64, count: u64| {
+        let mut latency = Latency::default();
+        (0..count).for_each(|_| latency.add(ns));
+        Some(Box::new(latency))
+    };
+    let mut run = run_with_priorities();
+    let interval = &mut run.intervals[0];
+    interval.cells[0].1.submit = of(99_000, 40);
+    interval.cells[0].1.completion = of(1_000, 40);
+    interval.priorities[0].completion = of(1_200, 30);
+    interval.priorities[1].completion = of(400, 10);
+    let told = text(&run, &[job(0)], &[], Format::Json);
+    let document: serde_json::Value = serde_json::from_str(&told).unwrap();
+    let (read, write) = (&document["jobs"][0]["read"], &document["jobs"][0]["write"]);
+    let min = |latency: &serde_json::Value| latency["min"].as_u64().unwrap();
+    let all = ["slat_ns", "clat_ns", "lat_ns"];
+    assert_eq!(all.map(|name| min(&read[name])), [99_000, 1_000, 100_000]);
+    assert_eq!(all.map(|name| min(&write[name])), [0, 3_000_000, 3_000_000]);
+    assert_eq!([0, 1].map(|at: usize| min(&read["prios"][at]["clat_ns"])), [1_200, 400]);
+    assert!(logs::averages(&run, &job(0), LogSource::Submission, 500).is_empty(), "of single I/Os only");
 }

@@ -123,7 +123,7 @@ pub fn run(options: &Options, mode: Mode, seed: u32) -> Plan {
     let asynchronous = options.io_mode == IoMode::Async;
     let mut stream = Stream::closed("run", blocks, if asynchronous { options.backlog } else { 1 });
     stream.workers = options.threads;
-    stream.batch = Batch { submit: 1, reap_least: 1, reap_most: 0 };
+    stream.batch = Batch { submit: 1, reap_least: 1, ..Batch::default() };
     stream.placement = Placement::Any(Vec::new());
     if options.rate > 0 {
         let rate = Rate::Operations(options.rate as f64 / f64::from(options.threads));

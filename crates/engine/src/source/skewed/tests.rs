@@ -49,13 +49,28 @@ fn a_fifth_of_the_blocks_takes_four_fifths_of_a_pareto_load() {
     assert!((first as f64 / DRAWS as f64 - 0.8).abs() < 0.005);
 }
 
+/// Shares of the most frequent tenth, fifth and half of the blocks, of half a million I/Os of fio 3.33 over 4096 blocks.
 #[test]
-fn a_bell_of_ten_percent_has_two_thirds_within_ten_percent_of_the_middle() {
-    let counts = counts(Pattern::Normal(10.0), 1000, false);
-    let inside = counts[400..600].iter().sum::<u64>() as f64 / DRAWS as f64;
-    assert!((inside - 0.6827).abs() < 0.005, "{inside}");
-    let below = counts[..500].iter().sum::<u64>() as f64 / DRAWS as f64;
-    assert!((below - 0.5).abs() < 0.005);
+fn a_normal_load_is_as_uneven_as_fios_and_spread_over_the_region() {
+    for (parameter, seen) in
+        [(5.0, [0.442, 0.761, 0.998]), (20.0, [0.371, 0.669, 0.989]), (50.0, [0.209, 0.403, 0.868])]
+    {
+        let counts = counts(Pattern::Normal(parameter), 4096, false);
+        let places = counts.iter().zip(0u64..).map(|(count, block)| (*count as f64, block as f64));
+        let mean = places.clone().map(|(count, block)| count * block).sum::<f64>() / DRAWS as f64;
+        let square = places.map(|(count, block)| count * (block - mean).powi(2)).sum::<f64>() / DRAWS as f64;
+        assert!((square.sqrt() - 1182.0).abs() < 60.0, "as an even load's: {}", square.sqrt());
+        let mut sorted = counts;
+        sorted.sort_unstable_by(|a, b| b.cmp(a));
+        for (part, share) in [0.1, 0.2, 0.5].into_iter().zip(seen) {
+            let upto: u64 = sorted[..(4096.0 * part) as usize].iter().sum();
+            let mine = upto as f64 / DRAWS as f64;
+            assert!(
+                (mine - share).abs() < 0.03,
+                "{parameter}: {part} of the blocks take {mine}, not {share}"
+            );
+        }
+    }
 }
 
 #[test]
@@ -74,7 +89,7 @@ fn parameters_outside_a_law_are_refused() {
     let patterns = [
         Pattern::Zipf(0.0),
         Pattern::Pareto(1.0),
-        Pattern::Normal(0.0),
+        Pattern::Normal(-1.0),
         Pattern::Zoned(vec![(90.0, 10.0), (20.0, 10.0)]),
         Pattern::Zoned(Vec::new()),
     ];

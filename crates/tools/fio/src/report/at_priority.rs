@@ -1,7 +1,6 @@
 //! Latencies of one priority, as a tally keeps them. Knows nothing of tallies.
 
 use super::job::ReportJob;
-use super::latency::less;
 use fathom_record::{Interval, Latency};
 use fathom_spec::{Verb, priority_class_and_level};
 
@@ -31,23 +30,17 @@ pub fn told_of(job: &ReportJob) -> Option<&'static str> {
     }
 }
 
-/// What the run kept of a verb. Of submissions only the mean is known, which is taken from each.
-pub(super) fn kept(job: &ReportJob, all: &Interval, verb: Verb, submit: Option<&Latency>) -> Vec<AtPriority> {
+/// What the run kept of a verb.
+pub(super) fn kept(job: &ReportJob, all: &Interval, verb: Verb) -> Vec<AtPriority> {
     let Some(of) = told_of(job) else { return Vec::new() };
-    let mean_ns = submit.map_or(0, |submit| submit.sum_ns / submit.count.max(1));
     let mut found = Vec::new();
     for at in all.priorities.iter().filter(|at| at.verb == verb) {
         let priority = match at.priority {
             0 => job.priority,
             word => priority_class_and_level(word.into()),
         };
-        let latency = match submit {
-            Some(submit) if of == "clat" => {
-                let count = at.service.count;
-                less(&at.service, &Latency { count, sum_ns: mean_ns * count, ..submit.clone() })
-            }
-            _ => (*at.service).clone(),
-        };
+        let completion = at.completion.as_ref().filter(|_| of == "clat");
+        let latency = (**completion.unwrap_or(&at.service)).clone();
         merge(&mut found, &[AtPriority { priority, latency }]);
     }
     found

@@ -57,6 +57,8 @@ pub struct ReportJob {
     pub bytes_each: Option<u64>,
     /// Syncs that are not counted, although their latencies are told: all but those of `fsync=`.
     pub untold_syncs: UntoldSyncs,
+    /// It only checks what another run wrote: what that wrote counts as writes, as fio counts its dry run.
+    pub verify_only: bool,
     /// Its last operation is a sync behind all others, which fio leaves out of every figure.
     pub ends_in_sync: bool,
     /// `latency_target=` and its kin.
@@ -177,6 +179,7 @@ impl ReportJob {
             excused: Failures::End { read: Vec::new(), write: Vec::new(), check: Vec::new() },
             bytes_each: None,
             untold_syncs: UntoldSyncs::None,
+            verify_only: false,
             ends_in_sync: false,
             latency_target: LatencyTarget { target_ns: 0, window_us: 0, percentile: 100.0, depth: 1 },
             steady_state: None,

@@ -1,4 +1,4 @@
-//! Latencies as the report tells them: the object of one in JSON, and one less the part that was another.
+//! A latency as JSON tells it.
 
 use super::buckets;
 use super::job::ReportJob;
@@ -27,29 +27,4 @@ pub(crate) fn latency(latency: &Latency, with_percentiles: Option<&ReportJob>, p
         tree.push("bins", object(pairs));
     }
     tree
-}
-
-/// The completion's part of a latency: the mean is exact, the extremes are bounded by those of the parts, the spread
-/// and the shape are the whole's, moved by the submission's mean.
-pub(super) fn less(lat: &Latency, slat: &Latency) -> Latency {
-    let mean = slat.sum_ns / slat.count.max(1);
-    if mean == 0 {
-        return lat.clone();
-    }
-    let mut part = Latency {
-        count: lat.count,
-        min_ns: lat.min_ns.saturating_sub(mean),
-        max_ns: lat.max_ns.saturating_sub(slat.min_ns.min(mean)),
-        sum_ns: lat.sum_ns.saturating_sub(slat.sum_ns),
-        ..Latency::default()
-    };
-    let spread = lat.deviation_ns().unwrap_or(0.0).powi(2);
-    let center = part.mean_ns().unwrap_or(0.0).powi(2);
-    part.sum_squares = (spread + center) * part.count as f64;
-    if let (Some(to), Some(from)) = (&mut part.bins, &lat.bins) {
-        for (bin, count) in from.filled() {
-            to.add_many(fathom_record::Histogram::lower_edge(bin).saturating_sub(mean), count);
-        }
-    }
-    part
 }

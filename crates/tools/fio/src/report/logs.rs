@@ -2,12 +2,12 @@
 //!
 //! A job without `log_avg_msec` logs each I/O: whoever runs it hands the entries over one by one. With it, the averages
 //! come from the run's own counters, which are exact for every stretch of whole slots: no entry is missing, none is
-//! counted in two stretches, and a stretch in which nothing was done says so in the bandwidth and IOPS logs. A log belongs
-//! to one job; clones that are one stream have one log, their sum.
+//! counted in two stretches, and a stretch in which nothing was done says so in the bandwidth and IOPS logs. Latencies whose
+//! submission is told apart have their means from single I/Os. A log belongs to one job; clones that are one stream have one log, their sum.
 
 use super::job::ReportJob;
 use super::tally::{direction_of, windows};
-use fathom_record::{Counts, Interval, Run};
+use fathom_record::{Counts, Run};
 use fathom_spec::priority_class_and_level;
 use std::io::{self, Write};
 
@@ -61,6 +61,8 @@ pub struct LogOptions {
     pub offset: bool,
     /// `log_prio=1`: the priority in full, not only whether it is a high one.
     pub priority: bool,
+    /// `log_issue_time=1`: a column for the moment of submission.
+    pub issue_time: bool,
     /// Added to the times, ms (`log_unix_epoch=1`: the job's start since 1970).
     pub epoch_ms: u64,
 }
@@ -72,6 +74,8 @@ pub struct LogEntry {
     pub time_ms: u64,
     /// What: KiB a second, I/Os a second, or ns.
     pub value: u64,
+    /// The largest beside the mean, ns (`log_window_value=both`).
+    pub largest: Option<u64>,
     /// 0 read, 1 write, 2 trim.
     pub direction: u32,
     /// Bytes of the I/O; 0 for an average.
@@ -80,6 +84,8 @@ pub struct LogEntry {
     pub offset: u64,
     /// Its priority, as the kernel has it; 0: none was asked for.
     pub priority: u32,
+    /// When it was submitted, ns since the job's start; 0 for an average.
+    pub issued_ns: u64,
 }
 
 /// The real-time class.
@@ -87,23 +93,28 @@ const REAL_TIME: u8 = 1;
 
 /// Writes one entry.
 pub fn write_entry(entry: &LogEntry, options: LogOptions, out: &mut impl Write) -> io::Result<()> {
-    let LogEntry { time_ms, value, direction, block_size, offset, priority } = entry;
-    write!(out, "{}, {value}, {direction}, {block_size}, ", time_ms + options.epoch_ms)?;
+    let LogEntry { time_ms, value, largest, direction, block_size, offset, priority, issued_ns } = entry;
+    write!(out, "{}, {value}, ", time_ms + options.epoch_ms)?;
+    if let Some(largest) = largest {
+        write!(out, "{largest}, ")?;
+    }
+    write!(out, "{direction}, {block_size}, ")?;
     if options.offset {
         write!(out, "{offset}, ")?;
     }
     match options.priority {
-        true => writeln!(out, "0x{priority:04x}"),
-        false => writeln!(out, "{}", u32::from(priority_class_and_level(*priority).0 == REAL_TIME)),
+        true => write!(out, "0x{priority:04x}")?,
+        false => write!(out, "{}", u32::from(priority_class_and_level(*priority).0 == REAL_TIME))?,
     }
+    if options.issue_time {
+        write!(out, ", {issued_ns}")?;
+    }
+    writeln!(out)
 }
 
-/// The averages of a job over stretches of `average_ms`, in order of time. A completion is the whole latency here; a
-/// submission is told for each interval of the run, and only where the run tells it apart.
+/// The averages of a job over stretches of `average_ms`, in order of time. A completion is the whole latency here, and of
+/// submissions there are none.
 pub fn averages(run: &Run, job: &ReportJob, source: LogSource, average_ms: u64) -> Vec<LogEntry> {
-    if source == LogSource::Submission {
-        return submissions(run, job);
-    }
     let slot_ns = run.plan.slot.0.max(1);
     let length_ns = (average_ms * 1_000_000).div_ceil(slot_ns).max(1) * slot_ns;
     let mut entries = Vec::new();
@@ -143,23 +154,6 @@ pub fn averages(run: &Run, job: &ReportJob, source: LogSource, average_ms: u64) 
         }
         entries.extend(stretches.into_iter().flat_map(|(_, entries)| entries));
         began_ms += whole_ms;
-    }
-    entries
-}
-
-fn submissions(run: &Run, job: &ReportJob) -> Vec<LogEntry> {
-    let intervals: Vec<&Interval> =
-        run.intervals.iter().filter(|interval| job.streams.contains(&interval.stream)).collect();
-    let began_ns = intervals.first().map_or(0, |first| first.start_ns);
-    let mut entries = Vec::new();
-    for interval in intervals {
-        let time_ms = (interval.start_ns + interval.length_ns - began_ns).div_ceil(1_000_000);
-        for (verb, cell) in &interval.cells {
-            let Some(latency) = cell.submit.as_ref().filter(|latency| latency.count > 0) else { continue };
-            let Some(direction) = direction_of(*verb) else { continue };
-            let (value, direction) = (latency.mean_ns().unwrap_or(0.0) as u64, direction as u32);
-            entries.push(LogEntry { time_ms, value, direction, ..LogEntry::default() });
-        }
     }
     entries
 }

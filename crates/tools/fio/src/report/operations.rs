@@ -45,5 +45,7 @@ pub fn entry(done: &Done, source: LogSource, began_ns: u64) -> Option<LogEntry> 
         }
     };
     let time_ms = at_ns.saturating_sub(began_ns) / 1_000_000;
-    Some(LogEntry { time_ms, value, direction, block_size: bytes, offset, priority: 0 })
+    let submitted_ns = at_ns.saturating_sub(service_ns) + submit_ns.unwrap_or(0);
+    let issued_ns = submitted_ns.saturating_sub(began_ns);
+    Some(LogEntry { time_ms, value, direction, block_size: bytes, offset, issued_ns, ..LogEntry::default() })
 }

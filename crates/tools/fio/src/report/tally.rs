@@ -1,15 +1,13 @@
 //! A job's figures, taken from the run; merging them is group reporting.
 //!
 //! fio tells `slat` (until the submission returned), `clat` (from there to the completion) and `lat` (both). A run keeps
-//! the whole from submission to completion and, where the engine tells it apart, the submission. So `lat` is always what
-//! was measured, `clat` is `lat` less `slat`, and their sum is true whatever is disabled.
+//! each of them for each I/O where the engine tells the submission apart; elsewhere `clat` is the whole.
 
 use super::at_priority::{self, AtPriority};
 use super::buckets::Classes;
 use super::job::{ReportJob, Unified, UntoldSyncs};
-use super::latency::less;
 use fathom_record::{
-    CELLS, Counter, Counts, EventKind, Interval, Latency, Run, SampleOf, StopReason, WorkerTotals,
+    CELLS, Cell, Counter, Counts, EventKind, Interval, Latency, Run, SampleOf, StopReason, WorkerTotals,
 };
 use fathom_spec::{StreamId, Verb, Window};
 
@@ -202,6 +200,10 @@ impl Tally {
             }
             tally.take_errors(run, *stream, job);
         }
+        if job.verify_only {
+            let (operations, bytes) = (tally.directions[0].operations, tally.directions[0].bytes);
+            (tally.directions[1].operations, tally.directions[1].bytes) = (operations, bytes);
+        }
         if let Some(error) = job.error {
             tally.first_error = error;
             tally.failed = error != 0;
@@ -266,8 +268,8 @@ impl Tally {
                 self.directions[0].operations += counts.operations;
             }
             let Some(direction) = direction_of(*verb) else { continue };
-            let mut one = direction_figures(job, &counts, cell.submit.as_deref(), service);
-            one.priorities = at_priority::kept(job, all, *verb, cell.submit.as_deref());
+            let mut one = direction_figures(job, &counts, cell);
+            one.priorities = at_priority::kept(job, all, *verb);
             if let Some(bytes) = job.bytes_each {
                 one.bytes = one.operations * bytes;
             }
@@ -406,12 +408,8 @@ pub fn direction_of(verb: Verb) -> Option<usize> {
     }
 }
 
-fn direction_figures(
-    job: &ReportJob,
-    counts: &Counts,
-    submit: Option<&Latency>,
-    service: Option<&Latency>,
-) -> Direction {
+fn direction_figures(job: &ReportJob, counts: &Counts, cell: &Cell) -> Direction {
+    let (submit, service) = (cell.submit.as_deref(), cell.service.as_deref());
     let Counts { operations, bytes, latency_sum_ns: _, errors, short } = *counts;
     let mut direction = Direction {
         operations,
@@ -426,7 +424,7 @@ fn direction_figures(
         None => nothing(lat.count),
     };
     if !job.disabled.clat {
-        direction.clat = less(lat, &slat);
+        direction.clat = cell.completion.as_deref().unwrap_or(lat).clone();
     }
     if !job.disabled.lat {
         direction.lat = lat.clone();

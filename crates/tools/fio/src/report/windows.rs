@@ -1,5 +1,5 @@
 //! Logs with a row for each stretch of time, made from single I/Os as they come back: histograms of completion latencies,
-//! and the largest latency instead of the mean. Stretches are cut at whole multiples of their length from the job's start;
+//! and the mean and the largest of latencies. Stretches are cut at whole multiples of their length from the job's start;
 //! one in which nothing came back has no row, and the last ends with the job.
 
 use super::buckets::{self, BUCKETS};
@@ -94,18 +94,36 @@ fn rows(time_ms: u64, held: &[Option<Bins>; DIRECTIONS], out: &mut impl Write) -
     Ok(())
 }
 
-/// `log_max_value`: the largest latency of each stretch and direction.
+/// What a line of a latency log tells of its stretch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum WindowValue {
+    #[default]
+    Mean,
+    Largest,
+    Both,
+}
+
+/// The I/Os of one direction of a stretch of a latency log.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sum {
+    count: u64,
+    sum_ns: u64,
+    largest_ns: u64,
+}
+
+/// A latency log with a line for each stretch and direction.
 #[derive(Clone, Debug)]
-pub struct Largest {
-    stretches: Stretches<u64>,
+pub struct LatencyLog {
+    stretches: Stretches<Sum>,
     source: LogSource,
+    value: WindowValue,
     last_ms: u64,
 }
 
-impl Largest {
+impl LatencyLog {
     /// Of these latencies, every so many ms.
-    pub fn new(every_ms: u64, source: LogSource) -> Self {
-        Largest { stretches: Stretches::new(every_ms), source, last_ms: 0 }
+    pub fn new(every_ms: u64, source: LogSource, value: WindowValue) -> Self {
+        LatencyLog { stretches: Stretches::new(every_ms), source, value, last_ms: 0 }
     }
 
     /// Takes an I/O, and answers the entries of the stretch before, if it is over.
@@ -114,22 +132,33 @@ impl Largest {
         let over = self.stretches.over(entry.time_ms);
         self.last_ms = self.last_ms.max(entry.time_ms);
         if let Some(place) = self.stretches.held.get_mut(entry.direction as usize) {
-            *place = Some(place.unwrap_or(0).max(entry.value));
+            let sum = place.get_or_insert_with(Sum::default);
+            sum.count += 1;
+            sum.sum_ns += entry.value;
+            sum.largest_ns = sum.largest_ns.max(entry.value);
         }
-        over.map(|(end_ms, held)| entries(end_ms, held)).unwrap_or_default()
+        over.map(|(end_ms, held)| self.entries(end_ms, held)).unwrap_or_default()
     }
 
     /// The entries of the last stretch.
     pub fn end(&mut self) -> Vec<LogEntry> {
-        entries(self.last_ms, std::mem::take(&mut self.stretches.held))
+        let held = std::mem::take(&mut self.stretches.held);
+        self.entries(self.last_ms, held)
     }
-}
 
-fn entries(time_ms: u64, held: [Option<u64>; DIRECTIONS]) -> Vec<LogEntry> {
-    let entry = |(direction, value): (u32, Option<u64>)| {
-        value.map(|value| LogEntry { time_ms, value, direction, ..LogEntry::default() })
-    };
-    (0..).zip(held).filter_map(entry).collect()
+    fn entries(&self, time_ms: u64, held: [Option<Sum>; DIRECTIONS]) -> Vec<LogEntry> {
+        let entry = |(direction, sum): (u32, Option<Sum>)| {
+            let Sum { count, sum_ns, largest_ns } = sum?;
+            let mean_ns = sum_ns / count.max(1);
+            let (value, largest) = match self.value {
+                WindowValue::Mean => (mean_ns, None),
+                WindowValue::Largest => (largest_ns, None),
+                WindowValue::Both => (mean_ns, Some(largest_ns)),
+            };
+            Some(LogEntry { time_ms, value, largest, direction, ..LogEntry::default() })
+        };
+        (0..).zip(held).filter_map(entry).collect()
+    }
 }
 
 #[cfg(test)]
@@ -172,14 +201,26 @@ mod tests {
     }
 
     #[test]
-    fn the_largest_of_a_stretch_stands_at_its_end() {
-        let mut log = Largest::new(100, LogSource::Latency);
-        let mut told = Vec::new();
-        for (at_ms, service_ns, direction) in [(10, 5, 0), (20, 9, 0), (99, 7, 1), (250, 3, 0)] {
-            told.extend(log.add(&done(at_ms, service_ns, direction), 0));
-        }
-        told.extend(log.end());
-        let told: Vec<_> = told.iter().map(|entry| (entry.time_ms, entry.value, entry.direction)).collect();
-        assert_eq!(told, [(100, 9, 0), (100, 7, 1), (250, 3, 0)]);
+    fn a_stretch_of_latencies_is_told_at_its_end_by_its_mean_its_largest_or_both() {
+        let told = |source, value| {
+            let mut log = LatencyLog::new(100, source, value);
+            let mut told = Vec::new();
+            for (at_ms, service_ns, direction) in
+                [(10, 5_000, 0), (20, 9_000, 0), (99, 7_000, 1), (250, 3_000, 0)]
+            {
+                told.extend(log.add(&done(at_ms, service_ns, direction), 0));
+            }
+            told.extend(log.end());
+            let figures = |entry: &LogEntry| (entry.time_ms, entry.direction, entry.value, entry.largest);
+            told.iter().map(figures).collect::<Vec<_>>()
+        };
+        let largest = told(LogSource::Latency, WindowValue::Largest);
+        assert_eq!(largest, [(100, 0, 9_000, None), (100, 1, 7_000, None), (250, 0, 3_000, None)]);
+        let mean = told(LogSource::Completion, WindowValue::Mean);
+        assert_eq!(mean, [(100, 0, 6_000, None), (100, 1, 6_000, None), (250, 0, 2_000, None)]);
+        let both = told(LogSource::Latency, WindowValue::Both);
+        assert_eq!(both[0], (100, 0, 7_000, Some(9_000)));
+        let submissions = told(LogSource::Submission, WindowValue::Mean);
+        assert!(submissions.iter().all(|line| line.2 == 1_000) && submissions.len() == 3);
     }
 }

@@ -5,7 +5,7 @@ use super::members::Members;
 use crate::replay::Deed;
 use crate::replay::write_iolog::IologWriter;
 use crate::report::operations::{Done, direction, entry};
-use crate::report::windows::{HistogramLog, Largest};
+use crate::report::windows::{HistogramLog, LatencyLog, WindowValue};
 use crate::report::{LogOptions, LogSource, log_name, logs};
 use crate::{Job, Member, file_layout};
 use anyhow::Result;
@@ -26,7 +26,7 @@ pub fn open(members: &Members<'_>) -> Result<Sinks> {
     let (mut sinks, mut opened) = (Sinks::new(), HashSet::new());
     for index in members.indices() {
         let (member, job, stream) = (members.get(index), members.job(index), members.stream(index));
-        let wanted = wanted(job);
+        let wanted = wanted(job, told_apart(stream));
         if wanted.is_empty() && job.report.iolog.is_none() {
             continue;
         }
@@ -56,7 +56,12 @@ pub fn open(members: &Members<'_>) -> Result<Sinks> {
             Box::new(PerIo {
                 files,
                 iolog,
-                options: LogOptions { offset: report.log_offset, priority: report.log_priority, epoch_ms: 0 },
+                options: LogOptions {
+                    offset: report.log_offset,
+                    priority: report.log_priority,
+                    issue_time: report.log_issue_time,
+                    epoch_ms: 0,
+                },
                 priority: job
                     .terms
                     .standing
@@ -65,7 +70,7 @@ pub fn open(members: &Members<'_>) -> Result<Sinks> {
                 run_began_ms: report.log_epoch.and_then(fathom_drive::system_clock_ms),
                 ramp_ns: job.stop.ramp.0,
                 began_ns: None,
-                told_apart: stream.keep.submit,
+                told_apart: told_apart(stream),
                 line: Vec::new(),
             }),
         ));
@@ -79,16 +84,26 @@ enum Log {
     Each(LogSource),
     /// It counts in a row.
     Histogram(HistogramLog),
-    /// It may be the largest.
-    Largest(Largest),
+    /// It counts in a line of latencies.
+    Latencies(LatencyLog),
     /// Nothing: the file stays empty.
     Nothing,
 }
 
+/// Is the submission told apart from the rest?
+pub fn told_apart(stream: &Stream) -> bool {
+    stream.keep.submit || stream.keep.completion
+}
+
+/// Does a log of stretches need single I/Os? Else its averages come from the run's counters.
+pub fn needs_single(job: &Job, source: LogSource, told_apart: bool) -> bool {
+    let mean = job.report.log_window == WindowValue::Mean;
+    source.is_of_latencies() && (!mean || (told_apart && source != LogSource::Latency))
+}
+
 /// The logs of a job that are made of single I/Os, with their prefixes.
-fn wanted(job: &Job) -> Vec<(&String, LogSource, Log)> {
+fn wanted(job: &Job, told_apart: bool) -> Vec<(&String, LogSource, Log)> {
     let report = &job.report;
-    // Averages come from the run's counters.
     let average_ms = report.log_average.0.div_ceil(1_000_000);
     let (bandwidth, latency, iops) = &report.logs;
     let (lat, clat, slat) = report.disabled;
@@ -104,8 +119,9 @@ fn wanted(job: &Job) -> Vec<(&String, LogSource, Log)> {
         let Some(prefix) = prefix.as_ref().filter(|_| !off) else { continue };
         if average_ms == 0 {
             wanted.push((prefix, source, Log::Each(source)));
-        } else if report.log_largest && source.is_of_latencies() {
-            wanted.push((prefix, source, Log::Largest(Largest::new(average_ms, source))));
+        } else if needs_single(job, source, told_apart) {
+            let log = LatencyLog::new(average_ms, source, report.log_window);
+            wanted.push((prefix, source, Log::Latencies(log)));
         }
     }
     if let Some(histograms) = &report.histograms {
@@ -218,8 +234,8 @@ impl PerIo {
                     write(entry.as_slice(), options, line, out)?;
                 }
                 Log::Histogram(histograms) => histograms.add(done, began_ns, options.epoch_ms, out)?,
-                Log::Largest(largest) => {
-                    write(&largest.add(done, began_ns), options, line, out)?;
+                Log::Latencies(log) => {
+                    write(&log.add(done, began_ns), options, line, out)?;
                 }
                 Log::Nothing => {}
             }
@@ -262,7 +278,7 @@ impl Sink for PerIo {
         for (log, out) in &mut self.files {
             match log {
                 Log::Histogram(histograms) => histograms.end(options.epoch_ms, out)?,
-                Log::Largest(largest) => write(&largest.end(), options, &mut self.line, out)?,
+                Log::Latencies(log) => write(&log.end(), options, &mut self.line, out)?,
                 Log::Each(_) | Log::Nothing => {}
             }
         }

@@ -85,11 +85,11 @@ impl<'a> StatusReporter<'a> {
     }
 
     /// Says what a check found, as fio does when it finds it; the report has no more than a number.
-    fn tell_mismatch(&mut self, note: &str) {
+    fn tell_mismatch(&mut self, told: std::fmt::Arguments<'_>) {
         let Some(left) = self.mismatches_left.checked_sub(1) else { return };
         self.mismatches_left = left;
         self.end();
-        self.console.complain(format_args!("verify: {note}"));
+        self.console.complain(format_args!("verify: {told}"));
         if left == 0 {
             self.console.complain("verify: there may be more of them");
         }
@@ -109,8 +109,9 @@ impl<'a> StatusReporter<'a> {
 impl Control for StatusReporter<'_> {
     fn event(&mut self, event: &Event) {
         self.so_far.event(event);
-        if let EventKind::Mismatch { note, .. } = &event.what {
-            self.tell_mismatch(note);
+        if let EventKind::Mismatch { target, offset, length, why, .. } = &event.what {
+            let (offset, length) = (offset.0, length.0);
+            self.tell_mismatch(format_args!("{why} at file {target} offset {offset}, length {length}"));
         }
         if let Some(line) = &mut self.line {
             line.event(event);
@@ -164,10 +165,12 @@ mod tests {
             StatusReporter::new(&mut nobody, &planned.plan, schedule, sampler, &mut print, &console);
         for number in 0..mismatches {
             let what = EventKind::Mismatch {
-                target: String::new(),
+                target: "f".to_owned(),
                 stream: StreamId(0),
-                offset: Bytes(0),
-                note: format!("block {number}"),
+                offset: Bytes(u64::from(number) * 4096),
+                length: Bytes(4096),
+                why: "bad magic header 0, wanted acca".to_owned(),
+                note: String::new(),
             };
             reporter.event(&Event { at_ns: 0, what });
         }
@@ -192,8 +195,11 @@ mod tests {
     #[test]
     fn a_hundred_wrong_blocks_are_told() {
         let said = printed(None, &[], 0, 102).1;
-        let lines: Vec<&str> = said.lines().collect();
-        assert_eq!((lines.len(), lines[0], lines[99]), (101, "verify: block 0", "verify: block 99"));
+        let lines: Vec<String> = said.lines().map(str::to_owned).collect();
+        let line = |offset| {
+            format!("verify: bad magic header 0, wanted acca at file f offset {offset}, length 4096")
+        };
+        assert_eq!((lines.len(), lines[0].clone(), lines[99].clone()), (101, line(0), line(99 * 4096)));
         assert_eq!(lines[100], "verify: there may be more of them");
     }
 }

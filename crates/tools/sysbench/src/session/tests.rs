@@ -137,7 +137,8 @@ fn told_of(bytes: Vec<u8>) -> String {
     let mut run = Run::empty(&plan());
     let note = "in other words".to_owned();
     let (offset, target) = (Bytes(16_384), "test_file.1".to_owned());
-    let what = EventKind::Mismatch { stream: StreamId(0), offset, target, note: note.clone() };
+    let (length, why) = (Bytes(bytes.len() as u64), note.clone());
+    let what = EventKind::Mismatch { stream: StreamId(0), offset, target, length, why, note: note.clone() };
     run.events.push(Event { at_ns: 0, what });
     let wrong = Wrong { damage: Damage::Corrupt, offset: 16_384, length: bytes.len() as u32, note };
     let block = |target| Mismatch {
