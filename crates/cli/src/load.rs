@@ -47,7 +47,7 @@ fn measure(args: &Args, writes: bool, session: &mut Session<'_>) -> Result<Ended
         true => targets::clear_leftovers(&session.roots, Path::new(&args.target)),
         false => Vec::new(),
     };
-    let ready = targets::ready(&session.roots, &args.target, args.size, 0)?;
+    let ready = targets::ready(&session.roots, &args.target, args.size, 0, Bytes(0))?;
     let setup = Setup {
         tool: "run",
         label: args.output.label.clone(),

@@ -11,6 +11,7 @@
 //! | `counters` | disks, processors, pressure, other processes' I/O, as raw samples and their differences |
 //! | `device_users`, `use_kind`, `open_files`, `signature`, `database_directory` | what a target holds and who holds it: the guard's facts |
 //! | `lock` | one calibration at a time on a disk |
+//! | `room` | the space that a file system has left, and how much of it may be taken |
 //! | `scratch` | scratch files that say whose they are |
 //!
 //! It judges nothing, measures no time, writes to no target, and reads no environment variable. A fact that could not be read
@@ -35,6 +36,7 @@ pub mod nodes;
 pub mod open_files;
 pub mod page_cache;
 pub mod process_time;
+pub mod room;
 pub mod roots;
 pub mod scratch;
 pub mod signature;
@@ -47,6 +49,7 @@ pub mod users;
 pub use device_users::{Closeness, DeviceUse, DeviceUses, inspect, inspect_among};
 pub use machine::{Machine, read_machine};
 pub use open_files::{OpenFiles, Opener};
+pub use room::Room;
 pub use roots::{DeviceNumber, Roots, Unknown};
 pub use scratch::Scratch;
 pub use storage::{Storage, TargetKind, directory_of, resolve};

@@ -149,3 +149,34 @@ fn a_device_that_stops_answering_is_reported_with_what_is_outstanding() {
     assert!(said.err.contains("I/Os are outstanding"), "{}", said.err);
     assert!(said.out.contains("\"stalled\"") || said.out.contains("\"Stalled\""), "it is in the record too");
 }
+
+/// The commit log had no limit: beside a large scratch file it took the file system to its last block.
+#[test]
+fn a_calibration_leaves_a_tenth_of_the_file_system_free_and_says_that_its_log_was_full() {
+    let _alone = alone();
+    let Some(disk) = Disk::own("logroom") else { return };
+    let room = || fathom_host::Room::of(&disk.mount).expect("a mount");
+    // The log has the least that it may have.
+    let size = ((room().most_bytes() - (16 << 20)) >> 20).to_string() + "m";
+    let dry = disk.place.say(&["calibrate", disk.at(), "--size", &size, "--dry-run"]).ends(0);
+    let text = dry.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("and a commit log of at most 16"), "{}", dry.out);
+    let words = ["calibrate", disk.at(), "--time", "10s", "--size", &size, "--json", "--block-size", "256k"];
+    let least = std::sync::atomic::AtomicU64::new(u64::MAX);
+    let said = std::thread::scope(|scope| {
+        let child = scope.spawn(|| disk.place.say(&words));
+        while !child.is_finished() {
+            least.fetch_min(room().free_bytes, std::sync::atomic::Ordering::Relaxed);
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        child.join().expect("it ends").measures()
+    });
+    let kept = room().total_bytes / 10;
+    // The file system's own blocks for the extents are not counted beforehand.
+    let least = least.into_inner() + (1 << 20);
+    assert!(least >= kept, "{least} of {kept}");
+    assert!(!said.err.contains("No space left"), "{}", said.err);
+    let record = said.json();
+    assert!(!failed(&record).contains("they count in no figure"), "{}", failed(&record));
+    assert!(record["notes"].to_string().contains("the commit log had room for"), "{}", record["notes"]);
+}
