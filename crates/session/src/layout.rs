@@ -1,6 +1,10 @@
-//! Bytes laid out to be measured later: files written in order before anything is read from them.
+//! Bytes laid out to be measured later: files written in order before anything is read from them, and what they take of their
+//! file system.
 
+use fathom_host::Room;
+use fathom_record::Note;
 use fathom_spec::*;
+use std::path::Path;
 
 /// One file to be laid out.
 #[derive(Clone, Debug)]
@@ -66,5 +70,58 @@ impl<'a> Layout<'a> {
         stream.stop.time = self.time;
         plan.add_stream(stream);
         plan
+    }
+}
+
+/// Files that will be written, beside the room of the file system that they lie on. A peer's language writes what fits, as the
+/// peer does; the note says beforehand that it will not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Need {
+    /// What the files will take more than they hold now.
+    pub bytes: Bytes,
+    /// What the file system has.
+    pub room: Room,
+}
+
+impl Need {
+    /// So many bytes more at a path; `None` where the file system does not tell what it has.
+    pub fn at(path: &Path, bytes: Bytes) -> Option<Need> {
+        Some(Need { bytes, room: Room::of(path).ok()? })
+    }
+
+    /// What is taken and what is left.
+    pub fn note(&self) -> Note {
+        let free = Bytes(self.room.free_bytes);
+        let hint = "the file system then has less than a tenth of itself free: others on it may find no room";
+        match self.room.free_bytes.checked_sub(self.bytes.0) {
+            None => Note {
+                text: format!("the files need {}, and {free} are free", self.bytes),
+                hint: Some("make room, or say smaller files".to_owned()),
+            },
+            Some(left) => Note {
+                text: format!("the files take {} of {free} that are free, {} stay", self.bytes, Bytes(left)),
+                hint: (self.bytes.0 > self.room.most_bytes()).then(|| hint.to_owned()),
+            },
+        }
+    }
+
+    /// The note where less than a tenth of the file system would stay free, or the files do not fit at all.
+    pub fn warning(&self) -> Option<Note> {
+        (self.bytes.0 > self.room.most_bytes()).then(|| self.note())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_files_take_is_told_and_what_leaves_less_than_a_tenth_is_warned_of() {
+        let room = Room { free_bytes: 100 * MIB, total_bytes: 200 * MIB };
+        let need = |bytes| Need { bytes: Bytes(bytes * MIB), room };
+        assert_eq!(need(80).warning(), None);
+        assert_eq!(need(80).note().text, "the files take 80 MiB of 100 MiB that are free, 20 MiB stay");
+        assert!(need(81).warning().is_some_and(|note| note.hint.is_some()));
+        assert_eq!(need(101).note().text, "the files need 101 MiB, and 100 MiB are free");
     }
 }

@@ -18,7 +18,7 @@ use anyhow::{Error, Result, bail};
 use args::Invocation;
 use fathom_host::Roots;
 use fathom_record::*;
-use fathom_session::measurement::{LOOKED_AT_MOST, existing, load_of};
+use fathom_session::measurement::{LOOKED_AT_MOST, existing, load_of, tell_notes};
 use fathom_session::tool::Tool;
 use fathom_session::watch::{Progress as ProgressBar, Watch};
 use fathom_session::{Console, End, Environment, Interrupt, Measurement, Session, Setup, Signalled};
@@ -216,6 +216,8 @@ impl JobSet {
             }
             Ok(())
         };
+        let need = layout::need(planned).and_then(|need| need.warning());
+        tell_notes(need.as_slice(), &self.environment, &self.console);
         let mut writer = layout::LayoutWriter {
             execute: &mut *session.execute,
             permits,
