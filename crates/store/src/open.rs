@@ -4,7 +4,7 @@ use crate::StoreError;
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::fs::{DirBuilderExt, FileTypeExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -31,6 +31,11 @@ impl Store {
     /// Opens the store to read and write it. A missing file is made, with the directories above it (mode 0700);
     /// an older layout is brought up to date.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
+        Self::open_within(path, PATIENCE)
+    }
+
+    /// The same, where another process may hold it for so long.
+    pub fn open_within(path: impl AsRef<Path>, patience: Duration) -> Result<Self, StoreError> {
         let path = path.as_ref();
         make_directory(path)?;
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
@@ -38,6 +43,7 @@ impl Store {
             | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(path, flags).map_err(|error| unopened(path, error))?;
         let mut store = Store { connection, path: path.to_path_buf() };
+        store.wait_at_most(patience)?;
         // SQLite falls back to reading in silence where it may not write.
         if store.connection.is_readonly("main").map_err(|e| store.error(e))? {
             store.layout()?;
@@ -62,6 +68,10 @@ impl Store {
             }
             Err(error) => {
                 return Err(StoreError::Unreadable { path: path.to_path_buf(), why: error.to_string() });
+            }
+            Ok(about) if about.file_type().is_fifo() => {
+                let why = "it is a pipe".to_owned();
+                return Err(StoreError::Unreadable { path: path.to_path_buf(), why });
             }
             Ok(_) => {}
         }
@@ -98,6 +108,11 @@ impl Store {
             .map_err(|_| StoreError::of(path, first))
     }
 
+    /// How long another process may hold it from now on before that is an error.
+    pub fn wait_at_most(&self, patience: Duration) -> Result<(), StoreError> {
+        self.connection.busy_timeout(patience).map_err(|error| self.error(error))
+    }
+
     /// Where it lies.
     pub fn path(&self) -> &Path {
         &self.path
@@ -108,7 +123,6 @@ impl Store {
     }
 
     fn set_up(&mut self) -> Result<(), StoreError> {
-        self.connection.busy_timeout(PATIENCE).map_err(|e| self.error(e))?;
         self.layout()?;
         // Readers and one writer at once. Where the file system cannot do it SQLite stays with its rollback
         // journal, which is right as well, only slower.
@@ -211,6 +225,11 @@ fn make_directory(path: &Path) -> Result<(), StoreError> {
 
 /// SQLite only says "unable to open"; the system can tell why.
 fn unopened(path: &Path, error: rusqlite::Error) -> StoreError {
+    let is_file = std::fs::metadata(path).map(|about| about.is_file() || about.is_dir());
+    if matches!(is_file, Ok(false)) {
+        // To open a pipe would wait for its partner.
+        return StoreError::Unwritable { path: path.to_path_buf(), why: "it is no regular file".into() };
+    }
     let why = match std::fs::OpenOptions::new().append(true).open(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => error.to_string(),
         _ if path.is_dir() => "it is a directory".into(),

@@ -162,11 +162,12 @@ fn make(job: &Job, file: &FileNeed, fills: bool, writer: &mut LayoutWriter<'_>) 
     if let Some(parent) = Path::new(&file.path).parent().filter(|_| job.replay.is_none()) {
         std::fs::create_dir_all(parent).map_err(cannot)?;
     }
-    let opened = OpenOptions::new().write(true).create(true).truncate(false).mode(0o644).open(&file.path);
-    let opened = opened.map_err(cannot)?;
-    if !opened.metadata().map_err(cannot)?.is_file() {
+    // A pipe without a partner would keep the open waiting.
+    if std::fs::metadata(&file.path).is_ok_and(|about| !about.is_file()) {
         bail!("{} is neither a file nor a block device\nhint: name one of these", file.path);
     }
+    let opened = OpenOptions::new().write(true).create(true).truncate(false).mode(0o644).open(&file.path);
+    let opened = opened.map_err(cannot)?;
     let found = opened.metadata().map_err(cannot)?.len();
     let reserved = match job.files.fallocate {
         _ if file.bytes == 0 => Ok(()),
