@@ -22,8 +22,7 @@ use fathom_session::watch::{Progress, Watch};
 use fathom_session::{Console, Ended, Environment, Interrupt, Measurement, Session, Setup};
 use fathom_spec::*;
 use setup::{
-    check, check_sizes, dry_run, fault_text, layout, log_room, names, planner, question, quiet,
-    request_facts, take_locks,
+    check, check_sizes, dry_run, layout, log_room, names, planner, question, quiet, request_facts, take_locks,
 };
 use std::path::Path;
 
@@ -273,13 +272,10 @@ impl<'a> Job<'a> {
                 share: (0.0, 1.0),
             };
             let run = self.execute(&plan, what, &mut ())?;
-            let faults: Vec<String> = run.faults().map(|event| fault_text(&event.what)).collect();
+            let failure = fathom_session::layout::failure(&run);
             self.measurement.record.runs.push(run);
-            if let Some(first) = faults.first() {
-                return Err(ExecuteError::Target {
-                    what: format!("the layout failed: {first}"),
-                    hint: "free some space, use less of it with --size, or see dmesg".to_owned(),
-                });
+            if let Some((what, hint)) = failure {
+                return Err(ExecuteError::Target { what, hint: hint.to_owned() });
             }
             self.laid_out(Path::new(&path));
         }

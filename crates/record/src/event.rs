@@ -101,6 +101,12 @@ pub enum EventKind {
         /// The most I/Os with which it was held.
         outstanding: u32,
     },
+    /// The whole program did not run for so long, and what was outstanding waited for it: stopped (SIGSTOP), its control group
+    /// frozen, or the machine suspended.
+    Paused {
+        /// For how long, ns.
+        for_ns: u64,
+    },
     /// No completion for as long as the plan's `stall`, with I/Os outstanding.
     Stalled {
         stream: StreamId,

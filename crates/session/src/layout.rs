@@ -2,7 +2,7 @@
 //! file system.
 
 use fathom_host::Room;
-use fathom_record::Note;
+use fathom_record::{EventKind, Note, Run};
 use fathom_spec::*;
 use std::path::Path;
 
@@ -71,6 +71,27 @@ impl<'a> Layout<'a> {
         plan.add_stream(stream);
         plan
     }
+}
+
+/// Why a layout failed, and what to do: the first fault of its run.
+pub fn failure(run: &Run) -> Option<(String, &'static str)> {
+    run.faults().find_map(|event| match &event.what {
+        EventKind::Fault { offset, errno, target, moved, .. } => {
+            let what = match errno {
+                0 => format!("{target}: only {moved} were moved at byte {}", offset.0),
+                errno => format!("{target}: {} at byte {}", std::io::Error::from_raw_os_error(*errno), offset.0),
+            };
+            let hint = match rustix::io::Errno::from_raw_os_error(*errno) {
+                rustix::io::Errno::AGAIN | rustix::io::Errno::NOMEM => {
+                    "the system had no process or no memory for it: see ulimit -u, pids.max and memory.max, or use --engine psync"
+                }
+                rustix::io::Errno::FBIG => "raise the limit on file sizes (ulimit -f), or use less with --size",
+                _ => "free some space, use less of it with --size, or see dmesg",
+            };
+            Some((format!("the layout failed: {what}"), hint))
+        }
+        _ => None,
+    })
 }
 
 /// Files that will be written, beside the room of the file system that they lie on. A peer's language writes what fits, as the

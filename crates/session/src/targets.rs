@@ -92,6 +92,10 @@ fn refusal(path: &Path, error: &std::io::Error) -> anyhow::Error {
             "check the name; a directory on the disk that you mean will do".to_owned()
         }
         std::io::ErrorKind::PermissionDenied => "run as a user who may look there".to_owned(),
+        // The kernel takes no path of more than 4096 bytes, and what stands on it is found by its whole path.
+        std::io::ErrorKind::InvalidFilename => {
+            "its whole path is longer than 4096 bytes: mount the directory elsewhere (mount --bind) and name that".to_owned()
+        }
         _ => format!("see whether `stat {name}` works"),
     };
     anyhow::anyhow!("cannot look at {name}: {error}\nhint: {hint}")

@@ -8,7 +8,7 @@ use fathom_calibrate::plan::Planner;
 use fathom_calibrate::precision;
 use fathom_calibrate::schedule::{Calibration, Question};
 use fathom_host::{Room, Roots, lock};
-use fathom_record::{EventKind, Note};
+use fathom_record::Note;
 use fathom_session::interference::Others;
 use fathom_session::layout::Layout;
 use fathom_session::preflight::{self, Found};
@@ -158,16 +158,6 @@ pub(super) fn request_facts(args: &Calibrate) -> serde_json::Value {
         "num_disks": args.num_disks,
         "seed": args.seed,
     })
-}
-
-pub(super) fn fault_text(what: &EventKind) -> String {
-    match what {
-        EventKind::Fault { offset, errno, target, moved, .. } => match errno {
-            0 => format!("{target}: only {moved} were moved at byte {}", offset.0),
-            errno => format!("{target}: {} at byte {}", std::io::Error::from_raw_os_error(*errno), offset.0),
-        },
-        other => format!("{other:?}"),
-    }
 }
 
 /// Writes a scratch file from its first byte on: all of it when a size was asked for, else what fits the time.

@@ -180,3 +180,33 @@ fn a_calibration_leaves_a_tenth_of_the_file_system_free_and_says_that_its_log_wa
     assert!(!failed(&record).contains("they count in no figure"), "{}", failed(&record));
     assert!(record["notes"].to_string().contains("the commit log had room for"), "{}", record["notes"]);
 }
+
+/// A read-only device refused 391,744 writes, one by one, until the time was over.
+#[test]
+fn a_device_that_refuses_every_write_ends_the_run_at_its_first() {
+    let _alone = alone();
+    let Some(lab) = Lab::open("readonly") else { return };
+    let device = lab.make(&["loop", "create", "--size", "16M"])("device");
+    assert!(Command::new("blockdev").args(["--setro", &device]).status().expect("util-linux").success());
+    let words = ["run", "--write", "random", "--time", "60s", "--json", "--write-consent", &device, &device];
+    let said = Place::new().say(&words);
+    // The kernel keeps it of a loop device that is gone, for whoever gets its number next.
+    assert!(Command::new("blockdev").args(["--setrw", &device]).status().expect("util-linux").success());
+    assert_eq!(said.status, Some(1), "{}", said.err);
+    assert!(said.err.contains("Operation not permitted") || said.err.contains("Read-only"), "{}", said.err);
+}
+
+/// A page that cannot be read was the end of the program, with nothing printed and a record in progress for ever.
+#[test]
+fn a_mapped_page_that_cannot_be_read_is_a_fault_of_the_run() {
+    let _alone = alone();
+    let Some(lab) = Lab::open("mmapcut") else { return };
+    let device = lab.make(&["cut-loop", "create", "--size", "32M", "--keep", "16M"])("device");
+    let place = Place::new();
+    let job = format!("fio --name=a --ioengine=mmap --rw=read --bs=64k --size=32m --filename={device}");
+    let said = place.say(&job.split_whitespace().collect::<Vec<_>>()).ends(1);
+    assert!(format!("{}{}", said.out, said.err).contains("Input/output error"), "{}{}", said.out, said.err);
+    let record = place.say(&["show", "last", "--json"]).ends(0).json();
+    assert_eq!(record["ending"], "failed");
+    assert!(record.to_string().contains("\"errno\":5"));
+}

@@ -154,7 +154,8 @@ impl JobSet {
         run.name = run.plan.streams.first().map_or_else(String::new, |stream| stream.name.clone());
         run.load = load_of(&run.plan);
         // Thousands of jobs make a large record: it is written once.
-        let finished = measurement.finish_with(run, End::of(signals.interrupt.raised(), false));
+        let failed = run.workers.iter().any(|worker| worker.ended == StopReason::Fault);
+        let finished = measurement.finish_with(run, End::of(signals.interrupt.raised(), failed));
         let status = self.report_record(&members, &reports, &finished.record, &mut out)?;
         removed?;
         Ok(by_signal(status))
