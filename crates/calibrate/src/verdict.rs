@@ -84,6 +84,9 @@ pub struct Evidence {
     /// The largest share of the CPUs' time that other programs had in a run on which a figure rests.
     #[serde(default)]
     pub cpu_of_others: Option<f64>,
+    /// Runs in which the program did not run for a while: how long, s.
+    #[serde(default)]
+    pub paused: Vec<RunDoubt>,
     /// I/Os that failed, and all.
     pub faults: (u64, u64),
     /// Where the medium is known: whether it rotates. Behind virtio or a RAID controller it is not, and a flush that
@@ -144,6 +147,7 @@ impl Evidence {
                 add(&mut read_by_device, sectors(run, "sectors_read"));
             }
             evidence.take_faults(run);
+            evidence.take_pauses(run);
             let rests = matches!(run.purpose, Purpose::Headline | Purpose::Load) && !phase.is_aside();
             let place = if rests { &mut evidence.stolen } else { &mut evidence.stolen_aside };
             *place = larger(*place, stolen(run));
@@ -199,6 +203,17 @@ impl Evidence {
         }
     }
 
+    fn take_pauses(&mut self, run: &Run) {
+        let of = |event: &Event| match event.what {
+            EventKind::Paused { for_ns } => for_ns,
+            _ => 0,
+        };
+        let for_ns: u64 = run.events.iter().map(of).sum();
+        if for_ns > 0 {
+            self.paused.push(RunDoubt::of(run, for_ns as f64 / 1e9));
+        }
+    }
+
     fn take_samples(&mut self, runs: &[Run]) {
         let of = |phase| {
             let run = runs.iter().rfind(|r| r.phase == Some(phase))?;
@@ -228,6 +243,7 @@ impl Evidence {
             checks.extend(self.steal());
             checks.extend(self.cpu_alone());
         }
+        checks.extend(self.pauses());
         checks.extend(self.failed_operations());
         checks.extend(
             self.unchecked
@@ -433,6 +449,16 @@ impl Evidence {
             false => String::new(),
         };
         Some(check("CPU was ours", outcome, format!("a hypervisor took {:.1} % of it{more}", share * 100.0)))
+    }
+
+    /// Said only where it was: what is outstanding while the program stands still has a latency that is not the device's.
+    fn pauses(&self) -> Option<Check> {
+        let longest = self.paused.iter().max_by(|a, b| a.amount.total_cmp(&b.amount))?;
+        let seen = format!(
+            "{}: it stood still for {:.2} s (SIGSTOP, a frozen control group, a suspended machine), and its latencies hold that time",
+            longest.run, longest.amount
+        );
+        Some(check("fathom ran all the time", CheckOutcome::Failed, seen))
     }
 
     fn failed_operations(&self) -> Option<Check> {

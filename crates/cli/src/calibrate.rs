@@ -1,17 +1,19 @@
 //! `fathom calibrate`: makes the targets ready, lets the schedule say what is measured, and tells what came out.
 
+mod commit_log;
 mod finish;
 mod setup;
 
 use crate::args::Calibrate;
 use anyhow::{Result, bail};
+use commit_log::{CommitLog, LogLimit};
 use fathom_calibrate::observe::Observed;
 use fathom_calibrate::plan::{Length, Planner};
 use fathom_calibrate::schedule::{Calibration, Step};
 use fathom_calibrate::stopper::{Rule, Until};
 use fathom_calibrate::sustain;
 use fathom_engine::guard::{consented, same_place};
-use fathom_host::{Roots, Scratch, lock, page_cache, scratch};
+use fathom_host::{Roots, lock, page_cache};
 use fathom_record::*;
 use fathom_session::interference::Others;
 use fathom_session::preflight;
@@ -20,8 +22,7 @@ use fathom_session::watch::{Progress, Watch};
 use fathom_session::{Console, Ended, Environment, Interrupt, Measurement, Session, Setup};
 use fathom_spec::*;
 use setup::{
-    check, check_sizes, dry_run, fault_text, layout, names, planner, question, quiet, request_facts,
-    take_locks,
+    check, check_sizes, dry_run, layout, log_room, names, planner, question, quiet, request_facts, take_locks,
 };
 use std::path::Path;
 
@@ -57,7 +58,7 @@ struct Job<'a> {
     progress: Progress,
     measurement: Measurement<'a>,
     ready: Vec<Ready>,
-    log: Option<Scratch>,
+    log: Option<CommitLog>,
     calibration: Option<Calibration>,
     /// Since the layout ended.
     measuring: fathom_drive::Clock,
@@ -83,7 +84,7 @@ impl<'a> Job<'a> {
         let ready: Vec<Ready> = names
             .iter()
             .enumerate()
-            .map(|(i, name)| targets::ready(&session.roots, name, args.size, i as u32))
+            .map(|(i, name)| targets::ready(&session.roots, name, args.size, i as u32, log_room(args)))
             .collect::<Result<_>>()?;
         let simulated = ready.iter().any(|r| matches!(r, Ready::Simulated(_)));
         if simulated && ready.len() > 1 {
@@ -149,6 +150,24 @@ impl<'a> Job<'a> {
         Ok(run)
     }
 
+    /// The same for a plan that may append to the commit log: it ends before the log has taken more than its room.
+    fn execute_within_room(
+        &mut self,
+        plan: &mut Plan,
+        what: RunDescription,
+        inner: &mut dyn Control,
+    ) -> Result<Run, ExecuteError> {
+        let limit = self.log.as_ref().and_then(|log| Some((log.limit(plan)?, log.look())));
+        let Some((most, left)) = limit else { return self.execute(plan, what, inner) };
+        let mut limit = LogLimit::new(inner, most, &left);
+        let run = self.execute(plan, what, &mut limit)?;
+        let told = limit.full;
+        if let Some(log) = &mut self.log {
+            log.look_at(&run, most, told);
+        }
+        Ok(run)
+    }
+
     /// Is it over: interrupted, or stopped for others' sake?
     fn over(&self) -> bool {
         self.interrupt.raised() || self.others.as_ref().is_some_and(|others| others.disturbed)
@@ -167,6 +186,10 @@ impl<'a> Job<'a> {
         self.measuring = fathom_drive::Clock::start();
         let outcome = self.search(&mut calibration);
         self.measurement.record.notes.extend(calibration.notes());
+        self.measurement
+            .record
+            .notes
+            .extend(self.log.as_mut().map(CommitLog::take_notes).unwrap_or_default());
         let best = calibration.found(Phase::SmallReads);
         self.calibration = Some(calibration);
         outcome?;
@@ -216,7 +239,7 @@ impl<'a> Job<'a> {
                 length,
                 share: (from, to),
             };
-            let run = self.execute(&plan, what, &mut until)?;
+            let run = self.execute_within_room(&mut plan, what, &mut until)?;
             self.measurement.record.runs.push(run.clone());
             if run.purpose == Purpose::Headline {
                 self.measurement.save();
@@ -249,13 +272,10 @@ impl<'a> Job<'a> {
                 share: (0.0, 1.0),
             };
             let run = self.execute(&plan, what, &mut ())?;
-            let faults: Vec<String> = run.faults().map(|event| fault_text(&event.what)).collect();
+            let failure = fathom_session::layout::failure(&run);
             self.measurement.record.runs.push(run);
-            if let Some(first) = faults.first() {
-                return Err(ExecuteError::Target {
-                    what: format!("the layout failed: {first}"),
-                    hint: "free some space, use less of it with --size, or see dmesg".to_owned(),
-                });
+            if let Some((what, hint)) = failure {
+                return Err(ExecuteError::Target { what, hint: hint.to_owned() });
             }
             self.laid_out(Path::new(&path));
         }
@@ -359,7 +379,7 @@ fn may_write(args: &Calibrate, ready: &[Ready]) -> bool {
 }
 
 /// Says what may be written, makes the log for commits, and checks consent before anything is measured.
-fn permits(args: &Calibrate, ready: &[Ready], roots: &Roots) -> Result<(Permits, Option<Scratch>)> {
+fn permits(args: &Calibrate, ready: &[Ready], roots: &Roots) -> Result<(Permits, Option<CommitLog>)> {
     let mut permits = Permits::new(Policy::Always);
     permits.consents = args.consent.write_consent.clone();
     for name in &args.consent.write_consent {
@@ -385,17 +405,17 @@ fn permits(args: &Calibrate, ready: &[Ready], roots: &Roots) -> Result<(Permits,
         return Ok((permits, None));
     }
     let log = make_log(ready, roots)?;
-    log.iter().for_each(|log| permits.add_scratch(&log.path));
+    log.iter().for_each(|log| permits.add_scratch(log.path()));
     Ok((permits, log))
 }
 
-fn make_log(ready: &[Ready], roots: &Roots) -> Result<Option<Scratch>> {
+fn make_log(ready: &[Ready], roots: &Roots) -> Result<Option<CommitLog>> {
     let directory = ready.iter().find_map(|ready| match ready {
         Ready::Scratch { scratch, .. } => scratch.path.parent(),
         _ => None,
     });
     let Some(directory) = directory else { return Ok(None) };
-    Ok(Some(Scratch::create(directory, &scratch::Mark::own(roots)?, 1000)?))
+    Ok(Some(CommitLog::create(directory, roots)?))
 }
 
 /// What a run is, for the record and the bar.

@@ -3,7 +3,7 @@
 use crate::args::{Load as Args, Order};
 use anyhow::{Result, bail};
 use fathom_record::*;
-use fathom_session::layout::Layout;
+use fathom_session::layout::{self, Layout};
 use fathom_session::preflight::Found;
 use fathom_session::record_writer::write_page;
 use fathom_session::targets::{self, Ready};
@@ -47,7 +47,7 @@ fn measure(args: &Args, writes: bool, session: &mut Session<'_>) -> Result<Ended
         true => targets::clear_leftovers(&session.roots, Path::new(&args.target)),
         false => Vec::new(),
     };
-    let ready = targets::ready(&session.roots, &args.target, args.size, 0)?;
+    let ready = targets::ready(&session.roots, &args.target, args.size, 0, Bytes(0))?;
     let setup = Setup {
         tool: "run",
         label: args.output.label.clone(),
@@ -75,15 +75,12 @@ fn measure(args: &Args, writes: bool, session: &mut Session<'_>) -> Result<Ended
         let mut nobody = ();
         let length = Nanos(room.0 * 2);
         let mut watch = Watch::new(&mut nobody, &progress, &interrupt, "layout".to_owned(), length);
-        let fault = measurement.run(&plan, &mut watch).map(|run| run.faults().next().cloned());
-        if !matches!(fault, Ok(None)) {
+        let failed = measurement.run(&plan, &mut watch).map(|run| layout::failure(&run));
+        if !matches!(failed, Ok(None)) {
             progress.clear();
             measurement.abandon();
-            let Some(fault) = fault? else { return Ok(Ended::Failed) };
-            bail!(
-                "the layout failed: {:?}\nhint: free some space, or use less of it with --size",
-                fault.what
-            );
+            let Some((what, hint)) = failed? else { return Ok(Ended::Failed) };
+            bail!("{what}\nhint: {hint}");
         }
     }
     let target = match &ready {
@@ -107,7 +104,8 @@ fn measure(args: &Args, writes: bool, session: &mut Session<'_>) -> Result<Ended
     };
     run.name = "load".to_owned();
     run.load = Load { small: args.depth * args.workers, large: 0 };
-    let finished = measurement.finish_with(run, End::of(interrupt.raised(), false));
+    let refused = run.workers.iter().any(|worker| worker.ended == StopReason::Fault);
+    let finished = measurement.finish_with(run, End::of(interrupt.raised(), refused));
     let (record, mut out) = (&finished.record, console.out());
     let saved = (!args.no_preflight).then_some(&finished.saved[..]);
     let mut text = Vec::new();
@@ -122,6 +120,7 @@ fn measure(args: &Args, writes: bool, session: &mut Session<'_>) -> Result<Ended
     }
     Ok(match (record.ending, record.verdict.state) {
         (Ending::Interrupted, _) => Ended::Interrupted,
+        (Ending::Failed, _) => Ended::Failed,
         (_, VerdictState::NotBelievable) => Ended::Unbelievable,
         _ => Ended::Done,
     })
@@ -179,6 +178,7 @@ fn plan(args: &Args, target: Target, writes: bool, size: Option<Bytes>) -> Plan 
         QueueOptions { io_poll: args.io_poll, submit_poll: args.submit_poll, ..QueueOptions::default() };
     let mut stream = Stream::closed("load", blocks, args.depth);
     stream.workers = args.workers;
+    stream.errors.failures = Failures::Refusals;
     // Whole slots inside the load: neither its rise nor its fall is in the figures.
     stream.window =
         Window::Inside { before: Nanos(0), length: Nanos((args.time.0 / plan.slot.0).max(1) * plan.slot.0) };

@@ -17,6 +17,9 @@ use std::sync::atomic::Ordering::{Relaxed, Release};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, OnceLock};
 
+/// A wake-up that comes later than this was no matter of scheduling.
+const PAUSE_LEAST_NS: u64 = 500_000_000;
+
 /// Reads other people's counters; called by the conductor once an interval.
 pub trait Sampler {
     /// Appends what is read now.
@@ -181,7 +184,9 @@ impl<'c, D: Driver> Conductor<'c, D> {
             if self.streams.iter().all(|stream| stream.phase == Phase::Ended) {
                 return;
             }
-            self.driver.wait(next_slot.min(self.next_start()), &mut messages);
+            let until = next_slot.min(self.next_start()).max(self.driver.now());
+            self.driver.wait(until, &mut messages);
+            self.note_pause(until);
             messages.drain(..).for_each(|message| self.take(message));
             self.gather();
             let now = self.driver.now();
@@ -197,6 +202,15 @@ impl<'c, D: Driver> Conductor<'c, D> {
                 let steer = self.control.slot(edge, &self.totals(edge));
                 self.obey(steer);
             }
+        }
+    }
+
+    /// Whoever wakes long after the moment that it asked for did not run.
+    fn note_pause(&mut self, asked_ns: u64) {
+        let now = self.driver.now();
+        let for_ns = now.saturating_sub(asked_ns);
+        if for_ns >= PAUSE_LEAST_NS {
+            self.announce(now, EventKind::Paused { for_ns });
         }
     }
 

@@ -12,6 +12,7 @@ use fathom_spec::{
 };
 use rustix::fs::{Advice, FallocateFlags, FileType, Mode, OFlags, SeekFrom};
 use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -66,6 +67,10 @@ fn open_path(
 ) -> Result<OpenTarget, ExecuteError> {
     let path = Path::new(&target.path);
     let existed = path.exists();
+    // A pipe without a partner would keep the open waiting, only to be refused afterwards.
+    if path.metadata().is_ok_and(|about| about.file_type().is_fifo()) {
+        return Err(no_storage(path));
+    }
     let mut flags = match target.access {
         Access::Read => OFlags::RDONLY,
         Access::Write => OFlags::RDWR,
@@ -130,10 +135,14 @@ fn size_of(fd: &OwnedFd, path: &Path) -> Result<u64, ExecuteError> {
             let end = rustix::fs::seek(fd, SeekFrom::End(0)).map_err(fail)?;
             Ok(end)
         }
-        _ => Err(ExecuteError::Target {
-            what: format!("{} is neither a regular file nor a block device", path.display()),
-            hint: "name a directory, a file or a block device".to_owned(),
-        }),
+        _ => Err(no_storage(path)),
+    }
+}
+
+fn no_storage(path: &Path) -> ExecuteError {
+    ExecuteError::Target {
+        what: format!("{} is neither a regular file nor a block device", path.display()),
+        hint: "name a directory, a file or a block device".to_owned(),
     }
 }
 

@@ -15,6 +15,7 @@
 //! | `lock` | one calibration at a time on a disk |
 //! | `text_file` | text and recordings that a user names, up to a limit |
 //! | `memory` | the memory that there is for one program more |
+//! | `room` | the space that a file system has left, and how much of it may be taken |
 //! | `scratch` | scratch files that say whose they are |
 //!
 //! It judges nothing, measures no time, writes to no target of a load, and reads no environment variable. A fact that could not be read
@@ -45,6 +46,7 @@ pub mod open_files;
 pub mod output_file;
 pub mod page_cache;
 pub mod process_time;
+pub mod room;
 pub mod roots;
 pub mod scratch;
 pub mod signature;
@@ -64,6 +66,7 @@ pub use file_identity::FileIdentity;
 pub use machine::{Machine, read_machine};
 pub use open_files::{OpenFiles, Opener};
 pub use output_file::{OutputFile, OutputFileError};
+pub use room::Room;
 pub use roots::{DeviceNumber, Roots, Unknown};
 pub use scratch::Scratch;
 pub use storage::{Storage, TargetKind, directory_of, resolve};

@@ -109,6 +109,12 @@ pub enum EventKind {
     },
     /// A timetable had more due in the window than could be started: their response times are in no figure.
     Unstarted { stream: StreamId, operations: u64 },
+    /// The whole program did not run for so long, and what was outstanding waited for it: stopped (SIGSTOP), its control group
+    /// frozen, or the machine suspended.
+    Paused {
+        /// For how long, ns.
+        for_ns: u64,
+    },
     /// No completion for as long as the plan's `stall`, with I/Os outstanding.
     Stalled {
         stream: StreamId,

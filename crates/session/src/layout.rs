@@ -1,6 +1,10 @@
-//! Bytes laid out to be measured later: files written in order before anything is read from them.
+//! Bytes laid out to be measured later: files written in order before anything is read from them, and what they take of their
+//! file system.
 
+use fathom_host::Room;
+use fathom_record::{EventKind, Note, Run};
 use fathom_spec::*;
+use std::path::Path;
 
 /// One file to be laid out.
 #[derive(Clone, Debug)]
@@ -66,5 +70,79 @@ impl<'a> Layout<'a> {
         stream.stop.time = self.time;
         plan.add_stream(stream);
         plan
+    }
+}
+
+/// Why a layout failed, and what to do: the first fault of its run.
+pub fn failure(run: &Run) -> Option<(String, &'static str)> {
+    run.faults().find_map(|event| match &event.what {
+        EventKind::Fault { offset, errno, target, moved, .. } => {
+            let what = match errno {
+                0 => format!("{target}: only {moved} were moved at byte {}", offset.0),
+                errno => format!("{target}: {} at byte {}", std::io::Error::from_raw_os_error(*errno), offset.0),
+            };
+            let hint = match rustix::io::Errno::from_raw_os_error(*errno) {
+                rustix::io::Errno::AGAIN | rustix::io::Errno::NOMEM => {
+                    "the system had no process or no memory for it: see ulimit -u, pids.max and memory.max, or use --engine psync"
+                }
+                rustix::io::Errno::FBIG => "raise the limit on file sizes (ulimit -f), or use less with --size",
+                _ => "free some space, use less of it with --size, or see dmesg",
+            };
+            Some((format!("the layout failed: {what}"), hint))
+        }
+        _ => None,
+    })
+}
+
+/// Files that will be written, beside the room of the file system that they lie on. A peer's language writes what fits, as the
+/// peer does; the note says beforehand that it will not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Need {
+    /// What the files will take more than they hold now.
+    pub bytes: Bytes,
+    /// What the file system has.
+    pub room: Room,
+}
+
+impl Need {
+    /// So many bytes more at a path; `None` where the file system does not tell what it has.
+    pub fn at(path: &Path, bytes: Bytes) -> Option<Need> {
+        Some(Need { bytes, room: Room::of(path).ok()? })
+    }
+
+    /// What is taken and what is left.
+    pub fn note(&self) -> Note {
+        let free = Bytes(self.room.free_bytes);
+        let hint = "the file system then has less than a tenth of itself free: others on it may find no room";
+        match self.room.free_bytes.checked_sub(self.bytes.0) {
+            None => Note {
+                text: format!("the files need {}, and {free} are free", self.bytes),
+                hint: Some("make room, or say smaller files".to_owned()),
+            },
+            Some(left) => Note {
+                text: format!("the files take {} of {free} that are free, {} stay", self.bytes, Bytes(left)),
+                hint: (self.bytes.0 > self.room.most_bytes()).then(|| hint.to_owned()),
+            },
+        }
+    }
+
+    /// The note where less than a tenth of the file system would stay free, or the files do not fit at all.
+    pub fn warning(&self) -> Option<Note> {
+        (self.bytes.0 > self.room.most_bytes()).then(|| self.note())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_files_take_is_told_and_what_leaves_less_than_a_tenth_is_warned_of() {
+        let room = Room { free_bytes: 100 * MIB, total_bytes: 200 * MIB };
+        let need = |bytes| Need { bytes: Bytes(bytes * MIB), room };
+        assert_eq!(need(80).warning(), None);
+        assert_eq!(need(80).note().text, "the files take 80 MiB of 100 MiB that are free, 20 MiB stay");
+        assert!(need(81).warning().is_some_and(|note| note.hint.is_some()));
+        assert_eq!(need(101).note().text, "the files need 101 MiB, and 100 MiB are free");
     }
 }

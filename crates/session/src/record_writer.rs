@@ -1,10 +1,17 @@
 //! Keeps a result in the store, if there is one: an unwritable store is a warning and never loses a measurement.
 
+use crate::signals::interruptible;
 use crate::{Console, Environment};
 use fathom_host::{Roots, output_file, scratch};
 use fathom_record::{Ending, Note, ResultRecord, SCHEMA, Verdict, VerdictState};
-use fathom_store::{Owner, Store};
+use fathom_store::{Owner, Store, StoreError};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// How long somebody else may hold the store before a measurement begins without its row, and how long when there is something
+/// to keep.
+const AT_THE_BEGINNING: Duration = Duration::from_millis(500);
+const AT_THE_END: Duration = Duration::from_secs(5);
 
 /// Where results go.
 pub struct RecordWriter {
@@ -42,14 +49,19 @@ impl RecordWriter {
                 Note { text: why.clone(), hint: Some("name a file with --store or FATHOM_STORE".to_owned()) };
             return (RecordWriter { store: None, place: Err(why), number: None }, vec![note]);
         };
-        let opened = Store::open(&path).and_then(|mut store| {
+        let opened = Store::open_within(&path, AT_THE_BEGINNING).and_then(|mut store| {
             store.settle(&alive)?;
             let number = store.begin(record, &own(), disks)?;
+            store.wait_at_most(AT_THE_END)?;
             Ok((store, number))
         });
         match opened {
             Ok((store, number)) => {
                 (RecordWriter { store: Some(store), place: Ok(path), number: Some(number) }, Vec::new())
+            }
+            // Somebody holds it: perhaps no more when there is something to keep.
+            Err(StoreError::Locked { .. }) => {
+                (RecordWriter { store: None, place: Ok(path), number: None }, Vec::new())
             }
             Err(error) => {
                 let what = error.what();
@@ -73,6 +85,14 @@ impl RecordWriter {
 
     /// Keeps the whole.
     pub fn finish(&mut self, record: &ResultRecord, console: &Console) {
+        if let (None, Ok(path)) = (&self.store, &self.place) {
+            let kept = Store::open_within(path, AT_THE_END).and_then(|mut store| store.finish(record));
+            match kept {
+                Ok(number) => self.number = Some(number),
+                Err(error) => self.lost(&error.to_string(), console),
+            }
+            return;
+        }
         if let Some(store) = &mut self.store
             && let Err(error) = store.finish(record)
         {
@@ -143,7 +163,7 @@ pub fn empty_record(
 pub fn write_page(path: &Path, make: impl FnOnce(&mut Vec<u8>) -> std::io::Result<()>) -> anyhow::Result<()> {
     let mut page = Vec::new();
     make(&mut page)?;
-    output_file::write(&Roots::default(), path, page).map_err(|error| {
+    interruptible(|| output_file::write(&Roots::default(), path, page)).map_err(|error| {
         let hint = "the run itself is kept; make the page again with fathom show --html FILE";
         anyhow::anyhow!(error.with_hint(hint))
     })

@@ -1,7 +1,8 @@
 //! Signals as flags that are looked at between two slots of a run.
 
-use std::sync::Arc;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, LazyLock};
 
 /// A flag that one signal raises, every time anew.
 #[derive(Clone, Debug, Default)]
@@ -26,35 +27,39 @@ impl Signalled {
     }
 }
 
-/// A flag that SIGINT and SIGTERM raise. A second signal ends the program at once, as it would without fathom.
+/// After a signal, or while an open may wait for ever, the next signal ends the program: shared by all that is watched.
+static ENDS_AT_ONCE: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
+
+/// A flag that SIGINT, SIGTERM and SIGHUP raise. A second signal ends the program at once, as it would without fathom.
 #[derive(Clone, Debug, Default)]
 pub struct Interrupt(Arc<AtomicBool>);
 
 impl Interrupt {
-    /// Watches from now on.
+    /// Watches from now on. A SIGHUP that whoever started the program had ignored (nohup) stays ignored.
     pub(crate) fn watch() -> Self {
-        let flag = Arc::new(AtomicBool::new(false));
-        for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP]
-        {
-            let _ = signal_hook::flag::register_conditional_default(signal, flag.clone());
-            let _ = signal_hook::flag::register(signal, flag.clone());
+        let interrupt = Interrupt::default();
+        interrupt.register(SIGINT);
+        interrupt.register(SIGTERM);
+        if !is_ignored(SIGHUP) {
+            interrupt.register(SIGHUP);
         }
-        Interrupt(flag)
+        interrupt
     }
 
     /// Watches SIGINT only, for peers that leave the other signals alone; whoever started the program may have said
     /// that it is to be ignored (a shell's `&` does).
     pub(crate) fn only_from_the_keyboard() -> Self {
-        let flag = Arc::new(AtomicBool::new(false));
-        let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-        let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-        let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
-        if ignored >> (signal_hook::consts::SIGINT - 1) & 1 == 1 {
-            return Interrupt(flag);
+        let interrupt = Interrupt::default();
+        if !is_ignored(SIGINT) {
+            interrupt.register(SIGINT);
         }
-        let _ = signal_hook::flag::register_conditional_default(signal_hook::consts::SIGINT, flag.clone());
-        let _ = signal_hook::flag::register(signal_hook::consts::SIGINT, flag.clone());
-        Interrupt(flag)
+        interrupt
+    }
+
+    fn register(&self, signal: i32) {
+        let _ = signal_hook::flag::register_conditional_default(signal, ENDS_AT_ONCE.clone());
+        let _ = signal_hook::flag::register(signal, self.0.clone());
+        let _ = signal_hook::flag::register(signal, ENDS_AT_ONCE.clone());
     }
 
     /// Has one come?
@@ -66,6 +71,31 @@ impl Interrupt {
     pub fn raise(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
+}
+
+/// Is a signal ignored since before the program began?
+fn is_ignored(signal: i32) -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
+    ignored >> (signal - 1) & 1 == 1
+}
+
+/// Opens what may keep the caller waiting for ever: a pipe waits for its partner, and no flag is looked at meanwhile. The first
+/// signal ends the program there, as it would without fathom; nothing may be lost by that.
+pub fn interruptible<T>(open: impl FnOnce() -> T) -> T {
+    if ENDS_AT_ONCE.swap(true, Ordering::SeqCst) {
+        die_of_interrupt();
+    }
+    let opened = open();
+    ENDS_AT_ONCE.store(false, Ordering::SeqCst);
+    opened
+}
+
+/// A file that reaches the limit on file sizes (`ulimit -f`) is an error of the write (EFBIG) from now on, not the end of the
+/// program with all that it has measured.
+pub fn take_file_size_limit_as_error() {
+    let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default());
 }
 
 /// Ends the program as SIGINT would have without fathom, so that a shell sees what happened.

@@ -3,7 +3,7 @@
 
 use anyhow::{Context, Result, bail};
 use fathom_host::{
-    Roots, Scratch, Storage, TargetKind, database_directory, directory_of, extents, resolve, scratch,
+    Room, Roots, Scratch, Storage, TargetKind, database_directory, directory_of, extents, resolve, scratch,
 };
 use fathom_spec::{Bytes, GIB, MIB, names};
 use std::ffi::OsStr;
@@ -53,8 +53,9 @@ impl Ready {
     }
 }
 
-/// Makes one target ready. `number` tells scratch files of one run apart.
-pub fn ready(roots: &Roots, name: &str, size: Option<Bytes>, number: u32) -> Result<Ready> {
+/// Makes one target ready. `number` tells scratch files of one run apart; `beside` is the room that other files of the run need
+/// on the same file system.
+pub fn ready(roots: &Roots, name: &str, size: Option<Bytes>, number: u32, beside: Bytes) -> Result<Ready> {
     if let Some(device) = name.strip_prefix("sim:") {
         return Ok(Ready::Simulated(device.to_owned()));
     }
@@ -64,7 +65,12 @@ pub fn ready(roots: &Roots, name: &str, size: Option<Bytes>, number: u32) -> Res
     let path = Path::new(name);
     let storage = resolve(roots, path).map_err(|error| refusal(path, &error))?;
     match storage.kind {
-        TargetKind::Directory => in_directory(roots, path, storage, size, number),
+        TargetKind::Directory => {
+            refuse_database(path)?;
+            let room = room_in(path).and_then(|room| room_for(room, size, beside));
+            let room = room.with_context(|| format!("no room in {name}"))?;
+            in_directory(roots, path, storage, room, number)
+        }
         TargetKind::RegularFile | TargetKind::BlockDevice => {
             Ok(Ready::Existing { path: path.to_owned(), storage: Box::new(storage) })
         }
@@ -88,30 +94,37 @@ fn refusal(path: &Path, error: &std::io::Error) -> anyhow::Error {
             "check the name; a directory on the disk that you mean will do".to_owned()
         }
         std::io::ErrorKind::PermissionDenied => "run as a user who may look there".to_owned(),
+        // The kernel takes no path of more than 4096 bytes, and what stands on it is found by its whole path.
+        std::io::ErrorKind::InvalidFilename => {
+            "its whole path is longer than 4096 bytes: mount the directory elsewhere (mount --bind) and name that".to_owned()
+        }
         _ => format!("see whether `stat {name}` works"),
     };
     anyhow::anyhow!("cannot look at {name}: {error}\nhint: {hint}")
 }
 
-fn in_directory(
-    roots: &Roots,
-    path: &Path,
-    storage: Storage,
-    size: Option<Bytes>,
-    number: u32,
-) -> Result<Ready> {
+/// Nobody's scratch file is made among a database's own files.
+fn refuse_database(path: &Path) -> Result<()> {
     let name = path.display();
     if let Some(database) = database_directory::database_directory(path) {
         bail!(
             "{name} is inside a database's own directory: {database}\nhint: name a directory beside it on the same disk, or read the files with --data-files {name}"
         );
     }
-    let Some(free) = storage.file_system.as_ref().and_then(|fs| fs.free_bytes) else {
-        bail!("cannot tell the free space in {name}\nhint: name a file or a device instead");
-    };
-    let total = storage.file_system.as_ref().and_then(|fs| fs.size_bytes).unwrap_or(free);
-    let room = room_for(free, total, size).with_context(|| format!("no room in {name}"))?;
-    let mark = scratch::Mark::own(roots).context("cannot mark a scratch file as ours")?;
+    Ok(())
+}
+
+fn room_in(path: &Path) -> Result<Room> {
+    Room::of(path).map_err(|error| {
+        anyhow::anyhow!("cannot tell the free space: {error}\nhint: name a file or a device instead")
+    })
+}
+
+fn in_directory(roots: &Roots, path: &Path, storage: Storage, room: Bytes, number: u32) -> Result<Ready> {
+    let name = path.display();
+    let mark = scratch::Mark::own(roots).map_err(|error| {
+        anyhow::anyhow!("cannot mark a scratch file as ours: {error}\nhint: mount /proc: it tells whether the owner of a scratch file still runs")
+    })?;
     let scratch = Scratch::create(path, &mark, number).map_err(|error| {
         anyhow::anyhow!("cannot make a scratch file in {name}: {error}\nhint: name a directory that you may write to, or a file to read")
     })?;
@@ -119,14 +132,15 @@ fn in_directory(
 }
 
 /// How large a scratch file may become: what was asked for, else the least of a quarter of the free space and
-/// 32 GiB; in no case so much that less than a tenth of the file system stays free.
-pub fn room_for(free: u64, total: u64, asked: Option<Bytes>) -> Result<Bytes> {
-    let keep = total / 10;
-    let most = free.saturating_sub(keep);
+/// 32 GiB; in no case so much that less than a tenth of the file system stays free, with the files beside it.
+pub fn room_for(room: Room, asked: Option<Bytes>, beside: Bytes) -> Result<Bytes> {
+    let free = room.free_bytes;
+    let most = room.most_bytes().saturating_sub(beside.0);
     let room = match asked {
         Some(asked) if asked.0 > most => bail!(
-            "{asked} would leave less than a tenth of the file system free ({} are free)\nhint: ask for at most --size {}",
+            "{asked} would leave less than a tenth of the file system free ({} are free{})\nhint: ask for at most --size {}",
             Bytes(free),
+            if beside.0 > 0 { format!(", and the commit log needs {beside}") } else { String::new() },
             Bytes(most / MIB * MIB)
         ),
         Some(asked) => asked.0,
@@ -256,14 +270,18 @@ mod tests {
 
     #[test]
     fn a_tenth_of_the_file_system_stays_free() {
-        assert_eq!(room_for(80 * GIB, 256 * GIB, None).unwrap(), Bytes(20 * GIB));
-        assert_eq!(
-            room_for(30 * GIB, 256 * GIB, None).unwrap(),
-            Bytes((30 * GIB - 256 * GIB / 10) / MIB * MIB)
-        );
-        assert!(room_for(10 * GIB, 256 * GIB, None).is_err());
-        assert!(room_for(80 * GIB, 256 * GIB, Some(Bytes(60 * GIB))).is_err());
-        assert_eq!(room_for(80 * GIB, 256 * GIB, Some(Bytes(GIB))).unwrap(), Bytes(GIB));
+        let of = |free_bytes, asked, beside| {
+            room_for(Room { free_bytes, total_bytes: 256 * GIB }, asked, Bytes(beside))
+        };
+        assert_eq!(of(80 * GIB, None, 0).unwrap(), Bytes(20 * GIB));
+        let all = 30 * GIB - 256 * GIB / 10;
+        assert_eq!(of(30 * GIB, None, 0).unwrap(), Bytes(all / MIB * MIB));
+        assert!(of(10 * GIB, None, 0).is_err());
+        assert!(of(80 * GIB, Some(Bytes(60 * GIB)), 0).is_err());
+        assert_eq!(of(80 * GIB, Some(Bytes(GIB)), 0).unwrap(), Bytes(GIB));
+        // The files beside it have their room too.
+        assert_eq!(of(30 * GIB, None, 16 * MIB).unwrap(), Bytes((all - 16 * MIB) / MIB * MIB));
+        assert!(of(30 * GIB, Some(Bytes(all)), MIB).is_err());
     }
 
     #[test]

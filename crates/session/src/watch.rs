@@ -122,11 +122,20 @@ impl Control for Watch<'_> {
                  hint: see dmesg; Ctrl-C ends the measurement once it answers",
                 Nanos(*for_ns)
             )),
+            EventKind::Fault { verb, offset, errno: 0, moved, target, times, .. } => {
+                self.progress.say(&format!(
+                    "warning: {verb:?} of {target} at byte {} fell short {times} times: {moved} were moved",
+                    offset.0
+                ))
+            }
             EventKind::Fault { verb, offset, errno, target, times, .. } => self.progress.say(&format!(
                 "warning: {verb:?} of {target} at byte {} failed {times} times: {}",
                 offset.0,
                 std::io::Error::from_raw_os_error(*errno)
             )),
+            EventKind::Paused { for_ns } => {
+                self.progress.say(&format!("warning: fathom did not run for {}", Nanos(*for_ns)));
+            }
             _ => {}
         }
         self.inner.event(event);

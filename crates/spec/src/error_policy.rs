@@ -22,6 +22,9 @@ pub enum Failures {
     /// None: work goes on.
     #[default]
     Pass,
+    /// What the system refuses once it refuses always: EPERM (a device that is read-only) and EROFS. Work goes on after
+    /// everything else.
+    Refusals,
     /// All but these error numbers, apart for reads, for everything that changes the storage, and for checks of what was
     /// read (EILSEQ: it is not what was written). A transfer that fell short counts as EIO.
     End {
@@ -34,6 +37,10 @@ pub enum Failures {
     },
 }
 
+/// Operation not permitted.
+const EPERM: i32 = 1;
+/// Read-only file system.
+const EROFS: i32 = 30;
 /// EIO, as which a short transfer counts.
 const EIO: i32 = 5;
 /// EILSEQ, as which bytes count that are not what was written.
@@ -45,6 +52,7 @@ impl Failures {
         let errno = if result < 0 { -result } else { EIO };
         match (self, verb) {
             (Failures::Pass, _) => false,
+            (Failures::Refusals, _) => matches!(errno, EPERM | EROFS),
             (Failures::End { read, .. }, Verb::Read) => !read.contains(&errno),
             (Failures::End { write, .. }, _) => !write.contains(&errno),
         }
@@ -53,7 +61,7 @@ impl Failures {
     /// Does a worker end because a check failed?
     pub fn ends_check(&self) -> bool {
         match self {
-            Failures::Pass => false,
+            Failures::Pass | Failures::Refusals => false,
             Failures::End { check, .. } => !check.contains(&EILSEQ),
         }
     }
@@ -71,5 +79,7 @@ mod tests {
         assert!(end.ends(Verb::Read, 512) && !end.ends(Verb::Write, 512), "a short transfer is EIO");
         assert!(end.ends_check() && !Failures::Pass.ends_check() && !Failures::Pass.ends(Verb::Read, -5));
         assert!(!Failures::End { read: vec![], write: vec![], check: vec![84] }.ends_check());
+        let ends = |errno: i32| Failures::Refusals.ends(Verb::Write, -errno);
+        assert!(ends(1) && ends(30) && !ends(5) && !ends(28) && !Failures::Refusals.ends_check());
     }
 }

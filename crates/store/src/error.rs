@@ -1,6 +1,7 @@
 //! What can go wrong with the store. Every text says what, where and what to do.
 
 use rusqlite::ErrorCode;
+use rustix::process::{Resource, getrlimit};
 use std::path::{Path, PathBuf};
 
 /// Why the store could not be used.
@@ -42,6 +43,12 @@ pub enum StoreError {
     Locked { path: PathBuf },
     /// The disk that it lies on is full.
     Full { path: PathBuf },
+    /// The limit on file sizes that this program was started with is too low for it.
+    FileSizeLimit {
+        path: PathBuf,
+        /// The limit, bytes.
+        limit_bytes: u64,
+    },
     /// No run answers to that name.
     NotFound {
         path: PathBuf,
@@ -96,6 +103,12 @@ impl StoreError {
                 format!("the store {} is in use by another process", path.display())
             }
             StoreError::Full { path, .. } => format!("no space left for the store {}", path.display()),
+            StoreError::FileSizeLimit { path, limit_bytes } => {
+                format!(
+                    "the store {} may not grow beyond {limit_bytes} bytes: the limit on file sizes",
+                    path.display()
+                )
+            }
             StoreError::NotFound { wanted, path, .. } => {
                 format!("no run `{wanted}` in the store {}", path.display())
             }
@@ -134,6 +147,7 @@ impl StoreError {
             StoreError::Full { .. } => {
                 "free some space there, or keep the results elsewhere with --store FILE"
             }
+            StoreError::FileSizeLimit { .. } => "raise it with ulimit -f",
             StoreError::NotFound { .. } => "`fathom history` lists the runs",
             StoreError::Ambiguous { .. } => "give more letters, or the number from `fathom history`",
             StoreError::Record { .. } => {
@@ -167,6 +181,10 @@ impl StoreError {
             Some(ErrorCode::ReadOnly) => StoreError::Unwritable { path, why },
             Some(ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => StoreError::Unreadable { path, why },
             Some(ErrorCode::DiskFull) => StoreError::Full { path },
+            Some(ErrorCode::SystemIoFailure) => match getrlimit(Resource::Fsize).current {
+                Some(limit_bytes) => StoreError::FileSizeLimit { path, limit_bytes },
+                None => StoreError::Failed { path, why },
+            },
             _ => StoreError::Failed { path, why },
         }
     }

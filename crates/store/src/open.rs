@@ -32,6 +32,11 @@ impl Store {
     /// Opens the store to read and write it. A missing file is made, with the directories above it (mode 0700);
     /// an older layout is brought up to date.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
+        Self::open_within(path, PATIENCE)
+    }
+
+    /// The same, where another process may hold it for so long.
+    pub fn open_within(path: impl AsRef<Path>, patience: Duration) -> Result<Self, StoreError> {
         let path = path.as_ref();
         make_directory(path)?;
         check_file(path)?;
@@ -40,6 +45,7 @@ impl Store {
             | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(path, flags).map_err(|error| unopened(path, error))?;
         let mut store = Store { connection, path: path.to_path_buf() };
+        store.wait_at_most(patience)?;
         // SQLite falls back to reading in silence where it may not write.
         if store.connection.is_readonly("main").map_err(|e| store.error(e))? {
             store.layout()?;
@@ -110,6 +116,11 @@ impl Store {
             .map_err(|_| StoreError::of(path, first))
     }
 
+    /// How long another process may hold it from now on before that is an error.
+    pub fn wait_at_most(&self, patience: Duration) -> Result<(), StoreError> {
+        self.connection.busy_timeout(patience).map_err(|error| self.error(error))
+    }
+
     /// Where it lies.
     pub fn path(&self) -> &Path {
         &self.path
@@ -120,7 +131,6 @@ impl Store {
     }
 
     fn set_up(&mut self) -> Result<(), StoreError> {
-        self.connection.busy_timeout(PATIENCE).map_err(|e| self.error(e))?;
         compression::register(&self.connection).map_err(|e| self.error(e))?;
         self.layout()?;
         // Readers and one writer at once. Where the file system cannot do it SQLite stays with its rollback
@@ -262,6 +272,11 @@ fn check_file(path: &Path) -> Result<(), StoreError> {
 
 /// SQLite only says "unable to open"; the system can tell why.
 fn unopened(path: &Path, error: rusqlite::Error) -> StoreError {
+    let is_file = std::fs::metadata(path).map(|about| about.is_file() || about.is_dir());
+    if matches!(is_file, Ok(false)) {
+        // To open a pipe would wait for its partner.
+        return StoreError::Unwritable { path: path.to_path_buf(), why: "it is no regular file".into() };
+    }
     let why = match std::fs::OpenOptions::new().append(true).open(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => error.to_string(),
         _ => error.to_string(),

@@ -1,13 +1,14 @@
 //! What was asked of a calibration: the command line checked and turned into questions and plans.
 
+use super::commit_log;
 use super::{LARGE_MOST, LAYOUT_MOST, SLOT, SMALL_MOST};
 use crate::args::{Calibrate, Precision};
 use anyhow::{Result, bail};
 use fathom_calibrate::plan::Planner;
 use fathom_calibrate::precision;
 use fathom_calibrate::schedule::{Calibration, Question};
-use fathom_host::{Roots, lock};
-use fathom_record::{EventKind, Note};
+use fathom_host::{Room, Roots, lock};
+use fathom_record::Note;
 use fathom_session::interference::Others;
 use fathom_session::layout::Layout;
 use fathom_session::preflight::{self, Found};
@@ -103,19 +104,38 @@ pub(super) fn planner(args: &Calibrate) -> Planner {
     }
 }
 
+/// The room that the commit log needs beside a scratch file.
+pub(super) fn log_room(args: &Calibrate) -> Bytes {
+    if args.consent.read_only { Bytes(0) } else { commit_log::LEAST }
+}
+
+/// What a calibration of a directory takes of its file system, in a sentence.
+fn room_text(name: &str, args: &Calibrate) -> Result<String> {
+    let room = Room::of(Path::new(name))
+        .map_err(|error| anyhow::anyhow!("cannot tell the free space in {name}: {error}"))?;
+    let (beside, most) = (log_room(args), Bytes(room.most_bytes()));
+    let file = targets::room_for(room, args.size, beside)?;
+    Ok(match beside.0 {
+        0 => format!("a scratch file of at most {file} in {name}, removed afterwards"),
+        _ => format!(
+            "a scratch file of at most {file} in {name} and a commit log of at most {}, removed afterwards",
+            Bytes((most.0 - file.0).min(commit_log::MOST.0))
+        ),
+    })
+}
+
 pub(super) fn dry_run(args: &Calibrate, names: &[String], session: &Session<'_>) -> Result<Ended> {
     let anything = || vec![Target::Null(Bytes(GIB))];
     let planner = Planner { reads: anything(), writes: anything(), log: anything().pop(), ..planner(args) };
     let calibration = Calibration::new(question(args, None, !args.consent.read_only), planner);
-    let mut steps: Vec<fathom_render::history::Step> = names
-        .iter()
-        .filter(|name| Path::new(name).is_dir())
-        .map(|name| fathom_render::history::Step {
+    let mut steps = Vec::new();
+    for name in names.iter().filter(|name| Path::new(name).is_dir()) {
+        steps.push(fathom_render::history::Step {
             name: "layout".to_owned(),
-            description: format!("a scratch file in {name}, removed afterwards; at most"),
+            description: room_text(name, args)?,
             length: LAYOUT_MOST,
-        })
-        .collect();
+        });
+    }
     steps.extend(calibration.outline().into_iter().map(|outline| fathom_render::history::Step {
         name: outline.phase.title().to_owned(),
         description: outline.what,
@@ -138,16 +158,6 @@ pub(super) fn request_facts(args: &Calibrate) -> serde_json::Value {
         "num_disks": args.num_disks,
         "seed": args.seed,
     })
-}
-
-pub(super) fn fault_text(what: &EventKind) -> String {
-    match what {
-        EventKind::Fault { offset, errno, target, moved, .. } => match errno {
-            0 => format!("{target}: only {moved} were moved at byte {}", offset.0),
-            errno => format!("{target}: {} at byte {}", std::io::Error::from_raw_os_error(*errno), offset.0),
-        },
-        other => format!("{other:?}"),
-    }
 }
 
 /// Writes a scratch file from its first byte on: all of it when a size was asked for, else what fits the time.

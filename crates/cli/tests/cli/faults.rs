@@ -149,3 +149,64 @@ fn a_device_that_stops_answering_is_reported_with_what_is_outstanding() {
     assert!(said.err.contains("I/Os are outstanding"), "{}", said.err);
     assert!(said.out.contains("\"stalled\"") || said.out.contains("\"Stalled\""), "it is in the record too");
 }
+
+/// The commit log had no limit: beside a large scratch file it took the file system to its last block.
+#[test]
+fn a_calibration_leaves_a_tenth_of_the_file_system_free_and_says_that_its_log_was_full() {
+    let _alone = alone();
+    let Some(disk) = Disk::own("logroom") else { return };
+    let room = || fathom_host::Room::of(&disk.mount).expect("a mount");
+    // The log has the least that it may have.
+    let size = ((room().most_bytes() - (16 << 20)) >> 20).to_string() + "m";
+    let dry = disk.place.say(&["calibrate", disk.at(), "--size", &size, "--dry-run"]).ends(0);
+    let text = dry.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("and a commit log of at most 16"), "{}", dry.out);
+    let words = ["calibrate", disk.at(), "--time", "10s", "--size", &size, "--json", "--block-size", "256k"];
+    let least = std::sync::atomic::AtomicU64::new(u64::MAX);
+    let said = std::thread::scope(|scope| {
+        let child = scope.spawn(|| disk.place.say(&words));
+        while !child.is_finished() {
+            least.fetch_min(room().free_bytes, std::sync::atomic::Ordering::Relaxed);
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        child.join().expect("it ends").measures()
+    });
+    let kept = room().total_bytes / 10;
+    // The file system's own blocks for the extents are not counted beforehand.
+    let least = least.into_inner() + (1 << 20);
+    assert!(least >= kept, "{least} of {kept}");
+    assert!(!said.err.contains("No space left"), "{}", said.err);
+    let record = said.json();
+    assert!(!failed(&record).contains("they count in no figure"), "{}", failed(&record));
+    assert!(record["notes"].to_string().contains("the commit log had room for"), "{}", record["notes"]);
+}
+
+/// A read-only device refused 391,744 writes, one by one, until the time was over.
+#[test]
+fn a_device_that_refuses_every_write_ends_the_run_at_its_first() {
+    let _alone = alone();
+    let Some(lab) = Lab::open("readonly") else { return };
+    let device = lab.make(&["loop", "create", "--size", "16M"])("device");
+    assert!(Command::new("blockdev").args(["--setro", &device]).status().expect("util-linux").success());
+    let words = ["run", "--write", "random", "--time", "60s", "--json", "--write-consent", &device, &device];
+    let said = Place::new().say(&words);
+    // The kernel keeps it of a loop device that is gone, for whoever gets its number next.
+    assert!(Command::new("blockdev").args(["--setrw", &device]).status().expect("util-linux").success());
+    assert_eq!(said.status, Some(1), "{}", said.err);
+    assert!(said.err.contains("Operation not permitted") || said.err.contains("Read-only"), "{}", said.err);
+}
+
+/// A page that cannot be read was the end of the program, with nothing printed and a record in progress for ever.
+#[test]
+fn a_mapped_page_that_cannot_be_read_is_a_fault_of_the_run() {
+    let _alone = alone();
+    let Some(lab) = Lab::open("mmapcut") else { return };
+    let device = lab.make(&["cut-loop", "create", "--size", "32M", "--keep", "16M"])("device");
+    let place = Place::new();
+    let job = format!("fio --name=a --ioengine=mmap --rw=read --bs=64k --size=32m --filename={device}");
+    let said = place.say(&job.split_whitespace().collect::<Vec<_>>()).ends(1);
+    assert!(format!("{}{}", said.out, said.err).contains("Input/output error"), "{}{}", said.out, said.err);
+    let record = place.say(&["show", "last", "--json"]).ends(0).json();
+    assert_eq!(record["ending"], "failed");
+    assert!(record.to_string().contains("\"errno\":5"));
+}

@@ -10,6 +10,7 @@ mod dt_random;
 mod dt_shapes;
 mod dt_watch;
 mod every_tool;
+mod fault_matrix;
 mod faults;
 mod fio;
 mod fio_beside;

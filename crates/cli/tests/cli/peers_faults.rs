@@ -297,3 +297,34 @@ fn sysbench_and_bonnie_tell_of_a_disk_that_is_full_in_their_words_with_their_sta
         );
     }
 }
+
+/// What cannot be reserved beforehand was an error; in fio only what cannot be written is one.
+#[test]
+fn fio_writes_what_fits_and_stops_laying_out_where_the_real_one_does() {
+    let _alone = alone();
+    let Some(disk) = Cut::new("fiofull") else { return };
+    let shape = "--name=a --filename=f --size=128m --bs=64k";
+    for (kind, says) in [
+        ("--rw=write", "error=No space left on device"),
+        ("--rw=read", "fio: ENOSPC on laying out file, stopping"),
+        ("--rw=read --fallocate=none", "fio: ENOSPC on laying out file, stopping"),
+        ("--rw=write --fallocate=posix", "fio: posix_fallocate fails: No space left on device"),
+    ] {
+        let words = format!("{shape} {kind}");
+        for who in ["fathom", "fio"] {
+            let said = match who {
+                "fathom" => disk.fathom(&format!("fio {words}")),
+                _ if is_there("fio", "on a full disk") => disk.say(Path::new("fio"), &words),
+                _ => continue,
+            };
+            assert_eq!(said.status, Some(1), "{who} {kind}: {}", said.err);
+            assert!(
+                format!("{}{}", said.out, said.err).contains(says),
+                "{who} {kind}: {}{}",
+                said.out,
+                said.err
+            );
+            std::fs::remove_file(disk.mount.join("f")).expect("both leave what was written");
+        }
+    }
+}

@@ -115,3 +115,107 @@ fn a_ping_ends_by_interrupt_by_count_and_with_its_reader() {
     assert!(so_far().contains("one at a time"), "{}", so_far());
     say_to_nobody(place.fathom(&["ping", "-i", "10ms", "data"])).ends(0);
 }
+
+/// A flag that is looked at between two slots ends nothing that waits in `open` for the partner of a pipe.
+#[test]
+fn the_first_signal_ends_what_waits_for_the_partner_of_a_pipe() {
+    let place = Place::new();
+    let made = std::process::Command::new("mkfifo").arg(place.path().join("p")).status();
+    assert!(made.expect("coreutils").success());
+    let page = ["run", "--read", "random", "--time", "100ms", "--html", "p", "sim:ways=2,service=100us"];
+    for words in [&["dd", "if=p", "of=/dev/null"][..], &["dd", "if=/dev/zero", "of=p", "count=1"], &page] {
+        let child = Started::new(place.fathom(words));
+        let state = format!("/proc/{}/stack", child.id());
+        let waits = || {
+            let stack = std::fs::read_to_string(&state).unwrap_or_default();
+            stack.contains("fifo_open") || stack.contains("wait_for_partner")
+        };
+        wait_until("the pipe", Duration::from_secs(20), || waits() || !fathom_tidy::is_root());
+        assert_eq!(child.signal("INT").status, None, "{words:?}");
+    }
+    // What could not work on a pipe in any case does not wait for one.
+    for words in [&["ping", "p"][..], &["fio", "--name=a", "--filename=p", "--size=1m"]] {
+        let said = place.say(words).ends(1);
+        assert!(said.err.contains("p is neither a"), "{}", said.err);
+    }
+    let said = place.say(&["--store", "p", "run", "--read", "random", "--time", "100ms", "sim:ways=2"]);
+    assert!(said.ends(0).out.contains("it is no regular file"));
+}
+
+/// `nohup fathom ...` died of the hangup that it was told to ignore.
+#[test]
+fn a_hangup_that_was_ignored_at_the_start_stays_ignored() {
+    let place = Place::new();
+    place.file("data", 1 << 20);
+    let run = "run --read random --time 60s data";
+    let fio = "fio --name=a --filename=data --rw=randread --size=1m --time_based --runtime=60";
+    for words in [run, fio] {
+        let mut command = std::process::Command::new("sh");
+        command.args(["-c", &format!("trap '' HUP; exec {} {words}", env!("CARGO_BIN_EXE_fathom"))]);
+        place.at_home(&mut command);
+        let child = Started::new(command);
+        let status = format!("/proc/{}/status", child.id());
+        // The signals that it takes: SIGINT among them.
+        let takes = |text: &str| {
+            let mask = text.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+            mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).is_some_and(|mask| mask & 2 != 0)
+        };
+        wait_until("its signals", Duration::from_secs(20), || {
+            std::fs::read_to_string(&status).is_ok_and(|text| takes(&text))
+        });
+        let sent = std::process::Command::new("kill").args(["-s", "HUP", &child.id().to_string()]).status();
+        assert!(sent.expect("kill is there").success());
+        let said = child.signal("INT");
+        assert!(matches!(said.status, Some(128 | 130)), "{:?}: {}", said.status, said.err);
+    }
+}
+
+/// The signal of a limit on file sizes killed it while it wrote its store, and nothing was printed.
+#[test]
+fn a_limit_on_file_sizes_loses_the_record_and_no_figure() {
+    let place = Place::new();
+    let mut command = std::process::Command::new("sh");
+    let words = "run --read random --time 100ms sim:ways=2,service=100us";
+    command.args(["-c", &format!("ulimit -f 10; exec {} {words}", env!("CARGO_BIN_EXE_fathom"))]);
+    place.at_home(&mut command);
+    let said = crate::place::say(command).ends(0);
+    let text = said.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.starts_with("iops ") && text.contains("this run is not kept"), "{}", said.out);
+    assert!(text.contains("the limit on file sizes") && text.contains("ulimit -f"), "{}", said.out);
+}
+
+#[test]
+fn a_small_stack_is_enough() {
+    let place = Place::new();
+    let mut command = std::process::Command::new("sh");
+    let words = "run --read random --time 100ms sim:ways=2,service=100us";
+    command.args(["-c", &format!("ulimit -s 100; exec {} {words}", env!("CARGO_BIN_EXE_fathom"))]);
+    place.at_home(&mut command);
+    crate::place::say(command).ends(0);
+}
+
+/// What was outstanding while the program was stopped had its time as a latency of the device, without a word.
+#[test]
+fn a_program_that_was_stopped_says_so_in_its_verdict() {
+    let _alone = alone();
+    let place = Place::new();
+    place.file("data", 1 << 20);
+    let child = Started::new(place.fathom(&["run", "--read", "random", "--time", "60s", "--json", "data"]));
+    let listed = || place.say(&["history", "--json"]).out.contains("in progress");
+    wait_until("its row", Duration::from_secs(20), listed);
+    let send = |name: &str| {
+        let id = child.id().to_string();
+        assert!(std::process::Command::new("kill").args(["-s", name, &id]).status().expect("kill").success());
+    };
+    // A conductor that has not begun yet notices nothing: it is stopped until it has told.
+    for _ in 0..5 {
+        send("STOP");
+        std::thread::sleep(Duration::from_millis(800));
+        send("CONT");
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    let said = child.signal("INT").ends(130);
+    assert!(said.err.contains("fathom did not run for"), "{}", said.err);
+    let checks = said.json()["verdict"].to_string();
+    assert!(checks.contains("fathom ran all the time") && checks.contains("SIGSTOP"), "{checks}");
+}

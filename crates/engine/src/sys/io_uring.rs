@@ -91,7 +91,12 @@ impl UringQueue {
             tasks: if options.submit_poll { Tasks::Interrupting } else { Tasks::Deferred },
         };
         let (ring, mode) = climb(wanted, entries, &mut notes)?;
-        Ok(Self::over(ring, mode, targets, arena, clock, wishes, notes))
+        let queue = Self::over(ring, mode, targets, arena, clock, wishes, notes);
+        // A filter of system calls may allow the set-up and refuse the call that does the work.
+        match queue.descriptor.enter(0, 0, ENTER_GETEVENTS, None) {
+            Err(error) if error.raw_os_error() != Some(libc::EINTR) => Err(error),
+            _ => Ok(queue),
+        }
     }
 
     fn over(

@@ -1,9 +1,10 @@
 //! Loads and stores on a mapping. An access past the end of a file that was cut after it was mapped, or to a page
-//! that the device cannot read, is a SIGBUS, which ends the program: nothing here catches it. What can be seen
-//! beforehand is: the file's size is asked for before each access, and what lies past it is not touched.
+//! that the device cannot read, is a SIGBUS: the operation then failed with EIO (see `bus_error`). The file's size is
+//! asked for before each access, and what lies past it is not touched.
 
 use super::arena::Arena;
 use super::blocking::{Blocking, Calls};
+use super::bus_error;
 use super::psync;
 use crate::files::OpenTarget;
 use fathom_drive::{Clock, Operation};
@@ -50,6 +51,7 @@ impl MmapQueue {
         (commit, sync): (SyncKind, SyncKind),
         writes: bool,
     ) -> io::Result<Self> {
+        bus_error::watch();
         let mappings = targets.iter().map(|target| map(target, writes)).collect::<io::Result<_>>()?;
         let room = arena.count();
         Ok(Blocking::of(MmapCalls { targets, mappings, arena, commit, sync }, clock, room))
@@ -128,15 +130,39 @@ impl MmapCalls {
         }
         let buffer = self.arena.pointer(tag);
         let place = mapping.base.wrapping_add(operation.offset as usize);
-        match operation.verb {
+        let reads = operation.verb == Verb::Read;
+        if !reads && !mapping.writable {
+            return -libc::EBADF;
+        }
+        let lost = bus_error::during(mapping.base, mapping.length, || match reads {
             // SAFETY: `reachable` has bounded the place by the mapping and the assertion the buffer by the arena; they
             // are different mappings, so they do not overlap.
-            Verb::Read => unsafe { std::ptr::copy_nonoverlapping(place, buffer, length) },
-            _ if !mapping.writable => return -libc::EBADF,
+            true => unsafe { std::ptr::copy_nonoverlapping(place, buffer, length) },
             // SAFETY: as above, and the mapping is writable.
-            _ => unsafe { std::ptr::copy_nonoverlapping(buffer, place, length) },
+            false => unsafe { std::ptr::copy_nonoverlapping(buffer, place, length) },
+        });
+        if lost == 0 {
+            return length as i32;
         }
-        length as i32
+        match self.map_again(index, operation.offset as usize, length) {
+            0 => -libc::EIO,
+            error => error,
+        }
+    }
+
+    /// Gives the pages of a range their file back, after some were replaced: the next access to them fails as this one did.
+    fn map_again(&self, index: usize, offset: usize, length: usize) -> i32 {
+        let mapping = &self.mappings[index];
+        let start = offset & !4095;
+        let end = (offset + length).next_multiple_of(4096).min(mapping.length.next_multiple_of(4096));
+        let protection = libc::PROT_READ | if mapping.writable { libc::PROT_WRITE } else { 0 };
+        let (flags, file) = (libc::MAP_SHARED | libc::MAP_FIXED, self.targets[index].raw());
+        let address = mapping.base.wrapping_add(start).cast();
+        // SAFETY: the range is whole pages of a mapping of ours that only this thread knows, and is replaced by the same pages
+        // of the same file.
+        let answer =
+            unsafe { libc::mmap(address, end - start, protection, flags, file, start as libc::off_t) };
+        if answer == libc::MAP_FAILED { psync::answer(-1) } else { 0 }
     }
 }
 

@@ -2,6 +2,7 @@
 
 pub mod arena;
 pub mod blocking;
+mod bus_error;
 pub mod io_uring;
 pub mod libaio;
 pub mod lifetime;

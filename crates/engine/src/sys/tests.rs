@@ -297,3 +297,65 @@ fn a_stream_ends_at_the_end_of_its_file_and_does_not_write_where_it_may_not() {
     let refused = streams(open(file.path(), true, false), false);
     assert!(refused.is_err_and(|why| why.to_string().contains("past the page cache")));
 }
+
+/// A page that its file no longer has was the end of the program.
+#[test]
+fn a_page_that_is_lost_is_replaced_and_counted_and_other_threads_are_not_told() {
+    let file = scratch();
+    super::bus_error::watch();
+    let length = 2 * BLOCK as usize;
+    let fd = std::os::fd::AsRawFd::as_raw_fd(file.as_file());
+    // SAFETY: a mapping at an address of the kernel's choice touches no memory of ours.
+    let base = unsafe {
+        libc::mmap(std::ptr::null_mut(), length, libc::PROT_READ, libc::MAP_SHARED, fd, 0).cast::<u8>()
+    };
+    assert_ne!(base.cast(), libc::MAP_FAILED);
+    let second = base.wrapping_add(BLOCK as usize);
+    let mut seen = 0;
+    // SAFETY: the place lies in the mapping.
+    let lost = super::bus_error::during(base, length, || seen = unsafe { second.read_volatile() });
+    assert_eq!((lost, seen), (0, 1), "the second block is of ones");
+    file.as_file().set_len(u64::from(BLOCK)).unwrap();
+    for wanted in [1, 0] {
+        // SAFETY: as above; the page is gone from the file, and the handler puts one of zeros there.
+        let lost = super::bus_error::during(base, length, || seen = unsafe { second.read_volatile() });
+        assert_eq!((lost, seen), (wanted, 0));
+    }
+    // SAFETY: the mapping is ours, and nothing refers to it any more.
+    unsafe { libc::munmap(base.cast(), length) };
+}
+
+/// The set-up was allowed and the call that works was not: a worker asked again and again, for ever.
+#[test]
+fn a_ring_that_may_not_be_entered_is_refused_when_it_is_made() {
+    const ENTER: u32 = 426;
+    let file = scratch();
+    let targets = open(file.path(), true, true);
+    let refused = std::thread::spawn(move || {
+        let filter = |code: u32, jump_true, jump_false, k| libc::sock_filter {
+            code: code as u16,
+            jt: jump_true,
+            jf: jump_false,
+            k,
+        };
+        let errno = libc::SECCOMP_RET_ERRNO | libc::EPERM as u32;
+        let mut rules = [
+            filter(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0, 0),
+            filter(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, 0, 1, ENTER),
+            filter(libc::BPF_RET | libc::BPF_K, 0, 0, errno),
+            filter(libc::BPF_RET | libc::BPF_K, 0, 0, libc::SECCOMP_RET_ALLOW),
+        ];
+        let program = libc::sock_fprog { len: rules.len() as u16, filter: rules.as_mut_ptr() };
+        // SAFETY: the program lives through the call; the filter is this thread's alone.
+        let set = unsafe {
+            libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+            libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &program)
+        };
+        let arena = Arena::new(DEPTH as usize, BLOCK as usize).unwrap();
+        let made = UringQueue::new(targets, arena, Clock::start(), wishes(QueueOptions::default()));
+        (set, made.err().and_then(|error| error.raw_os_error()))
+    });
+    let (set, errno) = refused.join().unwrap();
+    // Where io_uring is off altogether, or filters are, another number says so.
+    assert!(set != 0 || errno.is_some(), "it was made all the same");
+}

@@ -14,11 +14,12 @@ use crate::{self as bonnie, CSV_HEADER, Options, Results, Test, USAGE};
 use barrier::Barrier;
 use failure::{failure, refusal};
 use fathom_record::{Attachments, Note};
+use fathom_session::layout::Need;
 use fathom_session::measurement::{existing, load_of};
 use fathom_session::stop_at_fault::StopAtFault;
 use fathom_session::tool::Tool;
 use fathom_session::{Console, End, Environment, Interrupt, Measurement, Session, Setup};
-use fathom_spec::{Permits, Policy};
+use fathom_spec::{Bytes, Permits, Policy};
 use std::io::Write;
 use std::path::Path;
 use test_files::TestFiles;
@@ -132,7 +133,7 @@ fn measure(options: &Options, load: BulkLoad, barrier: &Barrier, session: &mut S
     let mut permits = Permits::new(Policy::WhenHolding);
     permits.consents = session.environment.write_consents();
     permits.named = test_files::names(options);
-    let measurement = session.begin(Setup {
+    let mut measurement = session.begin(Setup {
         tool: "bonnie++",
         label: None,
         targets: vec![options.directory.clone()],
@@ -140,6 +141,8 @@ fn measure(options: &Options, load: BulkLoad, barrier: &Barrier, session: &mut S
         permits,
         request: serde_json::Value::Null,
     });
+    let need = Need::at(Path::new(&options.directory), Bytes(load.size));
+    measurement.record.notes.extend(need.and_then(|need| need.warning()));
     let mut tests =
         Tests { options, barrier, console: &console, interrupt: &interrupt, measurement, done: Vec::new() };
     let name = options.name.clone();

@@ -8,7 +8,7 @@ use crate::{self as dd, Asked, Moved, Options, Quotes, Status, named, records as
 use fathom_record::*;
 use fathom_render::terminal::Style;
 use fathom_session::measurement::{existing, load_of};
-use fathom_session::signals::{die_of_interrupt, die_of_pipe};
+use fathom_session::signals::{die_of_interrupt, die_of_pipe, interruptible};
 use fathom_session::tool::Tool;
 use fathom_session::{Console, End, Interrupt, Session, Setup, Signalled, errno_text};
 use fathom_spec::{Nanos, Permits, Policy, Verb, Work};
@@ -64,7 +64,7 @@ fn copy(options: &Options, session: &mut Session<'_>) -> u8 {
     let console = session.console.clone();
     let mut permits = Permits::new(Policy::WhenHolding);
     permits.consents = session.environment.write_consents();
-    let ends = match open::open(options, &session.roots, &permits) {
+    let ends = match interruptible(|| open::open(options, &session.roots, &permits)) {
         Ok(ends) => ends,
         Err(says) => {
             console.complain(format_args!("dd: {says}"));

@@ -18,7 +18,7 @@ use anyhow::{Error, Result, bail};
 use args::Invocation;
 use fathom_host::{Roots, output_file};
 use fathom_record::*;
-use fathom_session::measurement::{LOOKED_AT_MOST, existing, load_of};
+use fathom_session::measurement::{LOOKED_AT_MOST, existing, load_of, tell_notes};
 use fathom_session::tool::Tool;
 use fathom_session::watch::{Progress as ProgressBar, Watch};
 use fathom_session::{Console, End, Environment, Interrupt, Measurement, Session, Setup, Signalled};
@@ -159,7 +159,8 @@ impl JobSet {
         run.name = run.plan.streams.first().map_or_else(String::new, |stream| stream.name.clone());
         run.load = load_of(&run.plan);
         // Thousands of jobs make a large record: it is written once.
-        let finished = measurement.finish_with(run, End::of(signals.interrupt.raised(), false));
+        let failed = run.workers.iter().any(|worker| worker.ended == StopReason::Fault);
+        let finished = measurement.finish_with(run, End::of(signals.interrupt.raised(), failed));
         let status = self.report_record(&members, &reports, &finished.record, &mut out)?;
         removed?;
         Ok(by_signal(status))
@@ -220,6 +221,8 @@ impl JobSet {
             }
             Ok(())
         };
+        let need = layout::need(planned).and_then(|need| need.warning());
+        tell_notes(need.as_slice(), &self.environment, &self.console);
         let mut writer = layout::LayoutWriter {
             execute: &mut *session.execute,
             permits,

@@ -8,6 +8,7 @@ mod throughput;
 use crate::{self as iozone, Invocation, Options, Test};
 use fathom_host::{Roots, output_file, page_cache};
 use fathom_record::*;
+use fathom_session::layout::Need;
 use fathom_session::measurement::{Measurement, existing, tell_notes};
 use fathom_session::record_writer::write_page;
 use fathom_session::stop_at_fault::StopAtFault;
@@ -15,7 +16,7 @@ use fathom_session::tool::Tool;
 use fathom_session::{
     Console, End, Environment, Figures, INTERRUPTED, Interrupt, Session, Setup, errno_text,
 };
-use fathom_spec::{Permits, Plan, Policy, Verb};
+use fathom_spec::{Bytes, Permits, Plan, Policy, Verb};
 use figures::TestRun;
 use std::io::Write;
 use std::path::Path;
@@ -201,6 +202,13 @@ fn seconds(run: &Run, worker: &WorkerTotals) -> f64 {
     calls.unwrap_or(span) as f64 / 1e9
 }
 
+/// What the largest files of the run take.
+fn need(options: &Options) -> Option<Need> {
+    let workers = options.workers.map_or(1, |_| options.file_names().len() as u64);
+    let largest = options.file_sizes().into_iter().max()?;
+    Need::at(Path::new(&options.file), Bytes(largest.saturating_mul(workers)))
+}
+
 fn measure(options: &Options, session: &mut Session<'_>) -> u8 {
     let (environment, console) = (session.environment.clone(), session.console.clone());
     let interrupt = environment.interrupt();
@@ -221,6 +229,7 @@ fn measure(options: &Options, session: &mut Session<'_>) -> u8 {
         permits: benchmark.permits(),
         request: serde_json::Value::Null,
     });
+    measurement.record.notes.extend(need(options).and_then(|need| need.warning()));
     let began = environment.ctime();
     print(&console, |out| iozone::banner(options, &began, &command, env!("CARGO_PKG_VERSION"), out));
     let mut findings = Findings::default();

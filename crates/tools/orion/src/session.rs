@@ -181,12 +181,14 @@ impl Job<'_> {
         interrupted: bool,
     ) -> Result<Ended> {
         let Job { measurement, done, console } = self;
+        let troubled = done.iter().any(|point| point.trouble.is_some());
         let finished = if measurement.record.runs.is_empty() {
             measurement.abandon();
             None
         } else {
             let figures = figures::figures(&measurement.record.runs, report.options);
-            let end = End { figures, ..End::of(interrupted && outcome.is_ok(), outcome.is_err()) };
+            let failed = outcome.is_err() || troubled;
+            let end = End { figures, ..End::of(interrupted && outcome.is_ok(), failed) };
             Some(measurement.finish(end))
         };
         let ending = match (&outcome, interrupted) {
@@ -207,7 +209,6 @@ impl Job<'_> {
         ending.iter().try_for_each(|ending| writeln!(out, "{ending}"))?;
         out.flush()?;
         outcome?;
-        let troubled = done.iter().any(|point| point.trouble.is_some());
         Ok(match (interrupted, troubled) {
             (true, _) => Ended::Interrupted,
             (false, true) => Ended::Failed,

@@ -10,11 +10,12 @@ use anyhow::{Result, anyhow, bail};
 use fathom_engine::guard;
 use fathom_host::{Roots, TargetKind, directory_of};
 use fathom_record::Note;
+use fathom_session::layout::Need;
 use fathom_session::measurement::existing;
 use fathom_session::targets::Ready;
 use fathom_session::watch::Progress;
 use fathom_session::{End, Session, Setup};
-use fathom_spec::{Permits, Policy};
+use fathom_spec::{Bytes, Permits, Policy};
 use std::collections::BTreeSet;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -51,7 +52,7 @@ pub fn run(options: &Options, session: &mut Session<'_>) -> Result<bool> {
         interrupt: &interrupt,
         progress: &progress,
     };
-    let measurement = session.begin(Setup {
+    let mut measurement = session.begin(Setup {
         tool: "dt",
         label: None,
         targets: vec![options.name().to_owned()],
@@ -59,6 +60,7 @@ pub fn run(options: &Options, session: &mut Session<'_>) -> Result<bool> {
         permits,
         request: serde_json::Value::Null,
     });
+    measurement.record.notes.extend(need(options, &crew).and_then(|need| need.warning()));
     let mut record = JobRecord { measurement, runs: Vec::new() };
     let outcomes = match &crew[..] {
         [own] => vec![Test::run(own, context, &mut record)],
@@ -105,6 +107,17 @@ fn side_by_side(crew: &[Options], context: JobContext<'_>, record: &mut JobRecor
         let joined = started.into_iter().map(|thread| thread.join());
         joined.map(|outcome| outcome.unwrap_or_else(|_| Err(anyhow!("a thread failed")))).collect()
     })
+}
+
+/// What the files that are written take of their file system. dt itself writes what fits.
+fn need(options: &Options, crew: &[Options]) -> Option<Need> {
+    let path = Path::new(options.output.as_ref()?);
+    let there = std::fs::metadata(path).ok();
+    if there.as_ref().is_some_and(|about| !about.is_file()) {
+        return None;
+    }
+    let bytes: u64 = crew.iter().filter(|own| own.changes()).filter_map(|own| own.limit).sum();
+    Need::at(path, Bytes(bytes.saturating_sub(there.map_or(0, |about| about.len()))))
 }
 
 /// A copy goes to another file: to empty the output must not empty the input.

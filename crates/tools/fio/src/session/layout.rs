@@ -6,11 +6,13 @@ use anyhow::{Result, bail};
 use fathom_engine::guard;
 use fathom_host::{OpenFiles, Roots, output_file};
 use fathom_record::{Control, Event, EventKind, Execute, ExecuteError, Mismatch, Request};
-use fathom_session::watch::{Progress, Watch};
-use fathom_session::{Console, Interrupt};
+use fathom_session::layout::Need;
+use fathom_session::stop_at_fault::StopAtFault;
+use fathom_session::{Console, Interrupt, errno_text};
 use fathom_spec::*;
 use rustix::fs::{Advice, FallocateFlags, SeekFrom};
-use std::collections::HashSet;
+use rustix::io::Errno;
+use std::collections::{BTreeMap, HashSet};
 use std::fs::File;
 use std::io::Read;
 use std::os::unix::fs::FileTypeExt;
@@ -78,6 +80,19 @@ pub fn below(folder: &str) -> Result<Vec<String>, String> {
 
 /// Announces that files are laid out: the job's name, how many, how many bytes.
 pub type Announce<'a> = &'a mut dyn FnMut(&str, u64, u64) -> Result<()>;
+
+/// What the files that are missing or too short take of the file system of the first of them.
+pub fn need(planned: &Planned) -> Option<Need> {
+    let files = planned.members.iter().flat_map(|member| &member.files).filter(|file| !file.device);
+    let mut largest: BTreeMap<&str, u64> = BTreeMap::new();
+    for file in files {
+        let there = look(&file.path).map_or(0, |facts| facts.bytes);
+        let missing = largest.entry(&file.path).or_default();
+        *missing = (*missing).max(file.bytes.saturating_sub(there));
+    }
+    let (first, bytes) = (largest.keys().next()?, largest.values().sum());
+    Need::at(Path::new(first), Bytes(bytes))
+}
 
 /// Who writes files out before the measurement begins.
 pub struct LayoutWriter<'a> {
@@ -162,15 +177,16 @@ fn make(
     if let Some(parent) = path.parent().filter(|_| job.replay.is_none()) {
         std::fs::create_dir_all(parent).map_err(cannot)?;
     }
+    // A pipe without a partner would keep the open waiting.
+    if std::fs::metadata(path).is_ok_and(|about| !about.is_file()) {
+        bail!("{} is neither a file nor a block device\nhint: name one of these", file.path);
+    }
     let opened = match guard::open_to_lay_out(writer.roots, path, writer.permits, others, 0o644) {
         Err(ExecuteError::NotOpened { errno, .. }) => {
             return Err(cannot(std::io::Error::from_raw_os_error(errno)));
         }
         opened => opened?,
     };
-    if !opened.metadata().map_err(cannot)?.is_file() {
-        bail!("{} is neither a file nor a block device\nhint: name one of these", file.path);
-    }
     let found = opened.metadata().map_err(cannot)?.len();
     let reserved = match job.files.fallocate {
         _ if file.bytes == 0 => Ok(()),
@@ -184,7 +200,14 @@ fn make(
     match reserved {
         Ok(()) => {}
         // A file system that cannot reserve is written to all the same, as in fio.
-        Err(error) if error.raw_os_error() == Some(rustix::io::Errno::OPNOTSUPP.raw_os_error()) => {}
+        Err(error) if error.raw_os_error() == Some(Errno::OPNOTSUPP.raw_os_error()) => {}
+        // What it cannot reserve is no error there either: the first write that finds no room is one.
+        Err(error) if job.files.fallocate == "posix" => {
+            writer
+                .console
+                .complain(format_args!("fio: posix_fallocate fails: {}", errno_text::of_error(&error)));
+        }
+        Err(_) if job.files.fallocate != "truncate" => {}
         Err(error) => return Err(cannot(error)),
     }
     // What is not written out is a hole, as large as what will be written needs.
@@ -216,6 +239,7 @@ fn fill_plan(path: &str, from: u64, to: u64) -> Plan {
         blocks.queue = QueueKind::Psync;
         let mut stream = Stream::closed("layout", blocks, 1);
         stream.stop.operations = Some(length / block);
+        stream.errors.failures = Failures::End { read: Vec::new(), write: Vec::new(), check: Vec::new() };
         stream.start.after = (0..plan.streams.len() as u32).map(StreamId).collect();
         plan.add_stream(stream);
     }
@@ -225,17 +249,19 @@ fn fill_plan(path: &str, from: u64, to: u64) -> Plan {
 impl LayoutWriter<'_> {
     fn fill(&mut self, path: &str, from: u64, to: u64) -> Result<()> {
         let plan = fill_plan(path, from, to);
-        let (mut nobody, silent) = ((), Progress::new(false, self.console));
-        let mut watch = Watch::new(&mut nobody, &silent, self.interrupt, "layout".to_owned(), Nanos(to));
+        let mut stop = StopAtFault(self.interrupt);
         let request = Request::new(&plan).with_permits(self.permits);
-        let run = self.execute.execute(request, &mut watch)?.run;
-        if let Some(fault) = run.faults().next() {
-            bail!(
-                "laying out {path} failed: {:?}\nhint: free some space, or say a smaller size=",
-                fault.what
-            );
+        let run = self.execute.execute(request, &mut stop)?.run;
+        let errno = run.faults().find_map(|event| match event.what {
+            EventKind::Fault { errno, .. } => Some(errno),
+            _ => None,
+        });
+        let Some(errno) = errno else { return Ok(()) };
+        if errno == Errno::NOSPC.raw_os_error() {
+            self.console.complain("fio: ENOSPC on laying out file, stopping");
         }
-        Ok(())
+        let what = errno_text::of_number(errno);
+        bail!("pid=0, err={errno}/file:fathom, func=write, error={what}")
     }
 }
 

@@ -6,7 +6,7 @@ use fathom_drive::sim::Device;
 use fathom_engine::guard;
 use fathom_host::{Roots, TargetKind, output_file, resolve};
 use fathom_record::{Request, StopReason, Vocabulary};
-use fathom_session::layout::Layout;
+use fathom_session::layout::{Layout, failure};
 use fathom_session::targets::Ready;
 use fathom_session::watch::{Progress, Watch};
 use fathom_session::{Interrupt, Session};
@@ -152,7 +152,7 @@ pub fn create(names: &[String], size: Bytes, creation: Creation<'_, '_>) -> Resu
         let failed = match &run {
             Err(error) => Some(error.to_string()),
             Ok(run) => {
-                let fault = run.faults().next().map(|event| format!("{:?}", event.what));
+                let fault = failure(run).map(|(what, hint)| format!("{what}\nhint: {hint}"));
                 fault.or_else(|| {
                     let told = run.workers.iter().any(|worker| worker.ended == StopReason::Fault);
                     told.then(|| "a write failed".to_owned())

@@ -126,9 +126,10 @@ pub fn execute(
 /// What ended sessions before their time, if anything did: how many, and the words of the first one.
 pub fn lost(run: &Run) -> Option<String> {
     let lost = run.workers.iter().filter(|worker| worker.ended == StopReason::Fault).count();
-    let why = run.faults().next().map(|event| match &event.what {
-        EventKind::Fault { target, .. } => target.clone(),
-        _ => String::new(),
+    let why = run.faults().find_map(|event| match &event.what {
+        EventKind::Statement { message, retried: false, .. } => Some(message.clone()),
+        EventKind::Fault { target, .. } => Some(target.clone()),
+        _ => None,
     });
     let all = run.workers.len();
     (lost > 0).then(|| match why.filter(|why| !why.is_empty()) {

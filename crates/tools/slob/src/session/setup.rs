@@ -8,9 +8,13 @@ use super::work;
 use crate::{Words, log};
 use anyhow::{Result, bail};
 use fathom_database::{Brand, Settings, Trouble};
+use fathom_session::layout::Need;
+use fathom_session::measurement::tell_notes;
 use fathom_session::watch::Progress;
 use fathom_session::{Ended, Session};
+use fathom_spec::Bytes;
 use std::io::Write;
+use std::path::Path;
 
 /// Runs `setup`.
 pub fn run(args: &Setup, session: &mut Session<'_>) -> Result<Ended> {
@@ -42,12 +46,24 @@ pub fn run(args: &Setup, session: &mut Session<'_>) -> Result<Ended> {
         let directory = std::fs::canonicalize(directory).unwrap_or_else(|_| directory.clone());
         settings.tablespace = Some(fathom_database::place(&here.database.url, &directory)?);
     }
+    let need = need(&settings, here.database.url.file());
+    tell_notes(need.map(|need| need.note()).as_slice(), &session.environment, &session.console);
     let progress = Progress::new(session.progress, &session.console);
     let user = User { progress: &progress, interrupt: &interrupt, console: &session.console };
     let ended = load(&asked, &settings, &here, user, true);
     progress.clear();
     here.close()?;
     ended
+}
+
+/// A row of each table fills a block of so many bytes.
+const BLOCK: u64 = 8192;
+
+/// What the tables take, where it is known on which file system they will lie: one row a block, without the indexes.
+fn need(settings: &Settings, file: Option<&Path>) -> Option<Need> {
+    let space = settings.tablespace.as_deref().filter(|space| space.starts_with('/')).map(Path::new);
+    let blocks = (settings.blocks + settings.scan_blocks).saturating_mul(u64::from(settings.schemas));
+    Need::at(space.or(file)?, Bytes(blocks.saturating_mul(BLOCK)))
 }
 
 /// Loads the schemas. With `says`, the scripts' lines go to stdout.

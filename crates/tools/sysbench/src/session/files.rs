@@ -5,9 +5,11 @@ use super::permits;
 use crate::{self as sysbench, IoMode, Mode, Options, Present, report};
 use fathom_host::{OpenFiles, Roots, output_file};
 use fathom_record::{Control, Event, EventKind, ExecuteError, Request, Run, Steer, Totals};
+use fathom_session::layout::Need;
+use fathom_session::measurement::tell_notes;
 use fathom_session::stop_at_fault::StopAtFault;
 use fathom_session::{INTERRUPTED, Interrupt, Session, errno_text};
-use fathom_spec::{Nanos, Verb};
+use fathom_spec::{Bytes, Nanos, Verb};
 use std::io::Write;
 use std::path::Path;
 
@@ -88,6 +90,7 @@ pub fn prepare(options: &Options, session: &mut Session<'_>) -> u8 {
     if options.io_mode == IoMode::Mmap {
         plan.stall = Nanos::from_seconds(60);
     }
+    tell_room(options, &present, session);
     let permits = permits(options, &session.environment);
     let interrupt = session.environment.interrupt();
     let mut progress = FileProgress::new(options, &present, &files, &interrupt, messages);
@@ -117,6 +120,15 @@ pub fn prepare(options: &Options, session: &mut Session<'_>) -> u8 {
     let bytes: u64 = written.filter(|(verb, _)| *verb == Verb::Write).map(|(_, counts)| counts.bytes).sum();
     messages.notice(|out| report::prepared(bytes, run.length_ns as f64 / 1e9, out));
     0
+}
+
+/// Says what the files will take and what is left, where notes may be told.
+fn tell_room(options: &Options, present: &[Present], session: &Session<'_>) {
+    let missing = |there: &Present| options.file_size.saturating_sub(there.unwrap_or(0));
+    let bytes = Bytes(present.iter().map(missing).sum());
+    if let Some(need) = Need::at(Path::new("."), bytes).filter(|_| bytes.0 > 0) {
+        tell_notes(&[need.note()], &session.environment, &session.console);
+    }
 }
 
 /// A file that cannot be made: in sysbench's words where the system refused it.
