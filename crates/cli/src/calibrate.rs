@@ -324,7 +324,7 @@ impl<'a> Job<'a> {
             planner.log = match &self.log {
                 Some(log) => Some(Target::Path(PathTarget {
                     direct: false,
-                    ..PathTarget::direct_read(names::text(&log.path)?)
+                    ..PathTarget::direct_read(names::text(log.path())?)
                 })),
                 None => self.simulated().then(|| planner.reads[0].clone()),
             };

@@ -134,7 +134,8 @@ fn iozone_dd_and_dt_tell_of_a_read_that_failed_and_end_badly() {
     let said = cut.fathom("dd if=data of=/dev/null bs=1M iflag=direct").ends(1);
     assert!(said.err.contains("Input/output error"), "{}", said.err);
     let said = cut.fathom("dt if=data limit=40m bs=1m flags=direct disable=compare").ends(255);
-    for words in ["ERROR: Error number 1 occurred on ", "data: read failed at offset ", "Input/output error"] {
+    for words in ["ERROR: Error number 1 occurred on ", "data: read failed at offset ", "Input/output error"]
+    {
         assert!(said.err.contains(words), "{words}: {}", said.err);
     }
     assert!(said.out.contains(" 1/1\n"), "{}", said.out);
