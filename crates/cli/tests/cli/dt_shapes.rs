@@ -61,7 +61,7 @@ fn there_and_back(place: &Place, length: usize, words: &str) {
     has(&said.out, &["Total errors detected: 1/1\n"]);
     // The command that it prints reads just that record, whatever its size and place.
     let again =
-        told.lines().find_map(|line| line.split_once("# dt if=f ")).expect("the command").1.to_owned();
+        said.err.lines().find_map(|line| line.split_once("# dt if=f ")).expect("the command").1.to_owned();
     dt(place, &format!("if=f {again} retryDC_delay=0 stats=none")).ends(255);
     flip(place, "f", at);
     dt(place, &format!("if=f {again} stats=none")).ends(0);
