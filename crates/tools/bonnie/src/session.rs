@@ -224,11 +224,11 @@ impl Tests<'_> {
         let (options, (begin, _)) = (self.options, test.says());
         // A file that cannot be opened is told before the test is.
         if test.begins_anew() {
-            files.prepare(test)?;
+            files.prepare(test, &self.measurement.permits)?;
         }
         tell(options, self.console, begin);
         if !test.begins_anew() {
-            files.prepare(test)?;
+            files.prepare(test, &self.measurement.permits)?;
         }
         let plan = bonnie::plan(options, test, &files.names(), results.size, results.seed);
         let mut control = StopAtFault(self.interrupt);

@@ -7,6 +7,7 @@ use crate::{
     Failure, Invocation, NAME, Options, Preparation, Report, Request, TargetFacts, TargetLabel, USAGE,
     VERSION, parse, prepare,
 };
+use fathom_engine::guard;
 use fathom_host::{Roots, Scratch, Storage, TargetKind, resolve, scratch::Mark};
 use fathom_record::{
     Attachments, Control, EventKind, ExecuteError, LogEntry, Purpose, Run, Sink, Steer, StopReason, Totals,
@@ -101,7 +102,7 @@ fn measure(options: &Options, session: &mut Session<'_>) -> Result<(), Failure> 
     // What the words alone make impossible is said before a working file is made.
     let seed = environment.nanoseconds();
     prepare(options, facts, &options.target, seed)?;
-    let place = place(options, facts, &session.roots)?;
+    let place = place(options, facts, &session.roots, &environment)?;
     let preparation = prepare(options, facts, place.name(options), seed)?;
     let label = label(options, facts, &session.roots);
     let ready = existing([options.target.as_str()]);
@@ -171,8 +172,17 @@ fn device_size(name: &str) -> Result<u64, Failure> {
 }
 
 /// The target itself, or a working file in a directory.
-fn place(options: &Options, facts: TargetFacts, roots: &Roots) -> Result<Place, Failure> {
+fn place(
+    options: &Options,
+    facts: TargetFacts,
+    roots: &Roots,
+    environment: &Environment,
+) -> Result<Place, Failure> {
     let directory = Path::new(&options.target);
+    if facts.kind == TargetKind::Directory {
+        let permits = Permits { consents: environment.write_consents(), ..Permits::new(Policy::WhenHolding) };
+        guard::allow_directory(roots, directory, &permits).map_err(|error| refusal(options, error))?;
+    }
     match (facts.kind, options.keep) {
         (TargetKind::Directory, true) => Ok(Place { path: directory.join(KEPT_FILE), scratch: None }),
         (TargetKind::Directory, false) => {

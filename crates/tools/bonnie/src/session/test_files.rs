@@ -2,14 +2,18 @@
 
 use super::CLEANING;
 use crate::{Options, Test};
+use fathom_engine::guard;
 use fathom_host::{Roots, output_file};
-use fathom_spec::names as file_names;
+use fathom_record::Vocabulary;
+use fathom_spec::{Permits, names as file_names};
 use std::cell::Cell;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 /// One path for each copy of the tests. What this run made there is removed whatever happens, and nothing else: in a
 /// container another run has the same process number.
 pub struct TestFiles {
+    directory: PathBuf,
     paths: Vec<TestPath>,
 }
 
@@ -34,7 +38,8 @@ impl TestFiles {
     /// Those of this process.
     pub fn of(options: &Options) -> Self {
         let path = |name: String| TestPath { path: PathBuf::from(name), made: Cell::new(false) };
-        TestFiles { paths: names(options).into_iter().map(path).collect() }
+        let directory = PathBuf::from(&options.directory);
+        TestFiles { directory, paths: names(options).into_iter().map(path).collect() }
     }
 
     /// Their names.
@@ -52,7 +57,9 @@ impl TestFiles {
     ///
     /// # Errors
     /// In bonnie++'s words.
-    pub fn prepare(&self, test: Test) -> Result<(), String> {
+    pub fn prepare(&self, test: Test, permits: &Permits) -> Result<(), String> {
+        guard::allow_directory(&Roots::default(), &self.directory, permits)
+            .map_err(|error| format!("\n{}\n", error.in_words(&Vocabulary::PEER)))?;
         if matches!(test, Test::CreateInOrder | Test::CreateAtRandom) {
             self.remove();
         }
@@ -92,8 +99,8 @@ impl TestPath {
             return Err(std::io::ErrorKind::AlreadyExists.into());
         }
         output_file::remove(&Roots::default(), &self.path)?;
-        drop(output_file::append(&Roots::default(), &self.path)?);
-        Ok(output_file::remove(&Roots::default(), &self.path)?)
+        drop(File::create_new(&self.path)?);
+        std::fs::remove_file(&self.path)
     }
 }
 
