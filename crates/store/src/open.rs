@@ -4,7 +4,7 @@ use crate::StoreError;
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -33,6 +33,7 @@ impl Store {
     pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
         let path = path.as_ref();
         make_directory(path)?;
+        make_private(path);
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
             | OpenFlags::SQLITE_OPEN_CREATE
             | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -207,6 +208,12 @@ fn make_directory(path: &Path) -> Result<(), StoreError> {
         };
         StoreError::Unwritable { path: path.to_path_buf(), why }
     })
+}
+
+/// A store that is not there yet is made for its user's eyes alone: command lines and names of files are in it. Why it
+/// cannot be made SQLite says itself.
+fn make_private(path: &Path) {
+    let _ = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
 }
 
 /// SQLite only says "unable to open"; the system can tell why.
