@@ -11,6 +11,7 @@ use args::{Cli, Command};
 use clap::{CommandFactory, FromArgMatches};
 use fathom_host::Roots;
 use fathom_record::Execute;
+use fathom_session::signals::die_of_pipe;
 use fathom_session::tool::Tool;
 use fathom_session::{Console, Ended, Environment, Session, status};
 use fathom_spec::names::{self, NotText};
@@ -26,6 +27,7 @@ pub fn run(
     console: Console,
     execute: &mut dyn Execute,
 ) -> u8 {
+    let speaker = console.clone();
     let mut session = Session {
         store: environment.store_path(None),
         progress: environment.draws_progress(),
@@ -36,23 +38,43 @@ pub fn run(
         roots: Roots::default(),
     };
     if let Some(tool) = arguments.first().and_then(|program| tools::called_as(program)) {
-        return run_tool(tool, &arguments[1..], &mut session);
+        let status = run_tool(tool, &arguments[1..], &mut session);
+        return close(tool.name(), status, &speaker);
     }
     if let Some((own, tool, words)) = tool_of(&arguments) {
         own.settle(&mut session);
-        return run_tool(tool, words, &mut session);
+        let status = run_tool(tool, words, &mut session);
+        return close(tool.name(), status, &speaker);
     }
     let parsed = grammar().try_get_matches_from(arguments).and_then(|found| Cli::from_arg_matches(&found));
     let cli = match parsed {
         Ok(cli) => cli,
         Err(error) => {
-            let _ = error.print();
-            return if error.use_stderr() { 2 } else { 0 };
+            let (words, style) = (error.render(), session.environment.style());
+            let text = if style.colour { words.ansi().to_string() } else { words.to_string() };
+            let mut stream = if error.use_stderr() { speaker.err() } else { speaker.out() };
+            let _ = stream.write_all(text.as_bytes());
+            return close("fathom", if error.use_stderr() { 2 } else { 0 }, &speaker);
         }
     };
     Own { store: cli.store.clone(), no_progress: cli.no_progress }.settle(&mut session);
     let ended = execute_command(&cli.command, &mut session);
-    status(ended, &session.console)
+    let status = status(ended, &session.console);
+    close("fathom", status, &speaker)
+}
+
+/// The exit status with what became of stdout: what could not be shown is a failure, of whatever tool. A reader that has
+/// gone ends a tool as it ends its peer, by SIGPIPE, once the run is kept; of fathom's own commands it is no failure.
+fn close(speaker: &str, status: u8, console: &Console) -> u8 {
+    match console.close(speaker) {
+        Ok(()) => status,
+        Err(std::io::ErrorKind::BrokenPipe) if speaker == "fathom" => status,
+        Err(std::io::ErrorKind::BrokenPipe) => {
+            die_of_pipe();
+            status
+        }
+        Err(_) => status.max(1),
+    }
 }
 
 /// A tool's words are text: a word that is none is refused, since the text that is nearest to it may name another file.

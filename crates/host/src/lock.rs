@@ -1,17 +1,20 @@
-//! One calibration at a time on a disk: `flock` on a file named after each physical disk, freed by the kernel when its owner
-//! dies. Every usable directory of [`directories`] is locked, so that root and others meet in one of them. Lock files are
-//! never removed: removing one that another waits for would let two in.
+//! One calibration at a time on a disk: `flock`, freed by the kernel when its owner dies. Users meet on the kernel's own
+//! file of the disk below /sys, which nobody can write, replace or fill with text. Those of one user also meet on a file in a
+//! directory of his own, which says since when, and which stands for disks that /sys does not have. Lock files are never
+//! removed: removing one that another waits for would let two in.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, OFlags, flock};
 use serde::{Deserialize, Serialize};
 
+use crate::roots::Roots;
 use crate::storage::Storage;
+use fathom_spec::names::printable;
 
 /// Who holds a lock; written into the lock file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,19 +37,23 @@ pub enum LockError {
         /// Who holds it, where that can be told
         owner: Option<Owner>,
     },
-    /// No lock directory can be used: make one of them writable.
-    #[error("cannot lock {name}: {source} ({directories:?})")]
+    /// The user's lock directory cannot be used, and the kernel has no file of the disk.
+    #[error("cannot lock {name}: {source}")]
     Unusable {
         /// The disk or file system
         name: String,
-        directories: Vec<PathBuf>,
+        /// The user's lock directory
+        directory: PathBuf,
         source: io::Error,
     },
 }
 
 fn describe_owner(owner: &Option<Owner>) -> String {
     match owner {
-        Some(Owner { pid, since, command }) => format!("process {pid} since {since} ({command})"),
+        Some(Owner { pid, since, command }) => {
+            // Another user may have written it.
+            format!("process {pid} since {} ({})", printable(since), printable(command))
+        }
         None => "its owner cannot be told".into(),
     }
 }
@@ -74,9 +81,28 @@ impl Drop for Locks {
     }
 }
 
-/// Where lock files live: of the machine, and where others than root may write.
-pub fn directories() -> Vec<PathBuf> {
-    vec!["/run/lock/fathom".into(), "/tmp/fathom-locks".into()]
+/// Where locks are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LockPlaces {
+    /// The kernel's folders of block devices by number, on whose files all users meet: `/sys/dev/block`.
+    pub devices: Option<PathBuf>,
+    /// The user's own directory, made if it is not there.
+    pub own: PathBuf,
+}
+
+impl LockPlaces {
+    /// Those of this machine for the user who runs: `runtime` is his directory for files of running programs, if he has one.
+    pub fn of_user(roots: &Roots, runtime: Option<PathBuf>) -> Self {
+        let user = rustix::process::geteuid();
+        let shared = ["/run/lock", "/tmp"].map(Path::new).into_iter().find(|place| place.is_dir());
+        let shared = shared.unwrap_or(Path::new("/tmp"));
+        let own = match (user.is_root(), runtime) {
+            (true, _) => shared.join("fathom"),
+            (false, Some(runtime)) => runtime.join("fathom"),
+            (false, None) => shared.join(format!("fathom-{user}")),
+        };
+        LockPlaces { devices: Some(roots.sys.join("dev/block")), own }
+    }
 }
 
 /// The names to lock for a set of targets, sorted: every path of every disk, and every server, pool or file system in memory
@@ -99,62 +125,86 @@ pub fn lock_names(storages: &[Storage]) -> BTreeSet<String> {
 /// Locks all names in sorted order without waiting.
 ///
 /// # Errors
-/// [`LockError::Held`] says who has one of them; [`LockError::Unusable`] that no directory can keep lock files.
-pub fn acquire(directories: &[PathBuf], names: &BTreeSet<String>, owner: &Owner) -> Result<Locks, LockError> {
+/// [`LockError::Held`] says who has one of them; [`LockError::Unusable`] that there is nothing to lock.
+pub fn acquire(places: &LockPlaces, names: &BTreeSet<String>, owner: &Owner) -> Result<Locks, LockError> {
     let mut held = Locks { files: Vec::new() };
     for name in names {
-        let mut last = io::Error::from(io::ErrorKind::NotFound);
-        let before = held.count();
-        for directory in directories {
-            match open(directory, name) {
-                Err(error) => last = error,
-                Ok(mut file) => match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-                    Ok(()) => {
-                        write_owner(&mut file, owner);
-                        held.files.push(file);
-                    }
-                    Err(rustix::io::Errno::WOULDBLOCK) => {
-                        return Err(LockError::Held { name: name.clone(), owner: read_owner(&mut file) });
-                    }
-                    Err(error) => last = error.into(),
-                },
+        let held_by = |owner| LockError::Held { name: name.clone(), owner };
+        let own = open_own(&places.own, name).and_then(|file| Ok((try_lock(&file)?, file)));
+        let is_own = match own {
+            Ok((false, mut file)) => return Err(held_by(read_owner(&mut file))),
+            Ok((true, mut file)) => {
+                write_owner(&mut file, owner);
+                held.files.push(file);
+                Ok(())
             }
-        }
-        if held.count() == before {
-            let directories = directories.to_vec();
-            return Err(LockError::Unusable { name: name.clone(), directories, source: last });
+            Err(error) => Err(error),
+        };
+        let device = name.strip_prefix("disk-").zip(places.devices.as_ref());
+        let device = device.and_then(|(number, devices)| File::open(devices.join(number).join("dev")).ok());
+        let locked = device.map(|file| (try_lock(&file), file));
+        match (locked, is_own) {
+            (Some((Ok(false), file)), _) => return Err(held_by(holder_by_kernel(&file).map(described))),
+            (Some((Ok(true), file)), _) => held.files.push(file),
+            (_, Ok(())) => {}
+            (_, Err(source)) => {
+                return Err(LockError::Unusable {
+                    name: name.clone(),
+                    directory: places.own.clone(),
+                    source,
+                });
+            }
         }
     }
     Ok(held)
 }
 
-fn open(directory: &Path, name: &str) -> io::Result<File> {
-    if fs::create_dir(directory).is_ok() {
-        // Others must be able to lock too, and not to remove: sticky, as /tmp is.
-        fs::set_permissions(directory, Permissions::from_mode(0o1777))?;
+/// Is it locked now? `false`: somebody else has it.
+fn try_lock(file: &File) -> io::Result<bool> {
+    match flock(file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(true),
+        Err(rustix::io::Errno::WOULDBLOCK) => Ok(false),
+        Err(error) => Err(error.into()),
     }
-    if !fs::symlink_metadata(directory)?.is_dir() {
-        return Err(io::Error::other(format!("{} is not a directory", directory.display())));
+}
+
+/// The lock file of that name in the user's own directory. What others may have put there is not opened: no link, no
+/// pipe that hangs, no file of somebody else's.
+fn open_own(directory: &Path, name: &str) -> io::Result<File> {
+    let refused = |what: &str| Err(io::Error::other(format!("{} {what}", directory.display())));
+    match fs::DirBuilder::new().mode(0o700).create(directory) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+        _ => {}
+    }
+    let about = fs::symlink_metadata(directory)?;
+    let user = rustix::process::geteuid().as_raw();
+    if !about.is_dir() {
+        return refused("is not a directory");
+    }
+    if about.uid() != user {
+        return refused("belongs to another user");
+    }
+    if about.mode() & 0o022 != 0 {
+        // As earlier versions made it.
+        fs::set_permissions(directory, Permissions::from_mode(0o700))?;
     }
     let path = directory.join(name);
-    let plain = |write: bool| {
-        OpenOptions::new().read(true).write(write).custom_flags(OFlags::NOFOLLOW.bits() as i32).open(&path)
-    };
-    // Without O_CREAT first: a protected sticky directory refuses O_CREAT on another user's file.
-    let opened = plain(true).or_else(|_| plain(false));
-    match opened {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            let created = OpenOptions::new().read(true).write(true).create_new(true).open(&path);
-            match created {
-                Ok(file) => {
-                    file.set_permissions(Permissions::from_mode(0o666))?;
-                    Ok(file)
-                }
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => plain(true),
-                Err(error) => Err(error),
-            }
-        }
-        other => other,
+    let is_ours = |about: &fs::Metadata| about.is_file() && about.uid() == user && about.nlink() == 1;
+    if fs::symlink_metadata(&path).is_ok_and(|about| !is_ours(&about)) {
+        fs::remove_file(&path)?;
+    }
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    let file = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(0o600)
+        .custom_flags(flags.bits() as i32)
+        .open(&path)?;
+    match is_ours(&file.metadata()?) {
+        true => Ok(file),
+        false => refused("has a lock that is no file of ours"),
     }
 }
 
@@ -172,18 +222,24 @@ fn write_owner(file: &mut File, owner: &Owner) {
 /// The kernel's list of locks says who holds it now; the note, if it is by the same process, says the rest.
 fn read_owner(file: &mut File) -> Option<Owner> {
     let mut text = String::new();
-    let _ = file.seek(SeekFrom::Start(0)).and_then(|_| file.read_to_string(&mut text));
+    let _ = file.seek(SeekFrom::Start(0)).and_then(|_| file.take(NOTE_MOST).read_to_string(&mut text));
     let mut lines = text.lines();
     let note = (|| {
         let pid = lines.next()?.parse().ok()?;
         Some(Owner { pid, since: lines.next()?.into(), command: lines.next()?.into() })
     })();
     let Some(pid) = holder_by_kernel(file) else { return note };
-    note.filter(|note| note.pid == pid).or_else(|| {
-        let command = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-        let command = String::from_utf8_lossy(&command).replace('\0', " ").trim().to_string();
-        Some(Owner { pid, since: "an unknown time".into(), command })
-    })
+    note.filter(|note| note.pid == pid).or_else(|| Some(described(pid)))
+}
+
+/// Bytes of a note that are read: a command line may be long.
+const NOTE_MOST: u64 = 64 << 10;
+
+/// A process as the kernel knows it.
+fn described(pid: u32) -> Owner {
+    let command = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let command = String::from_utf8_lossy(&command).replace('\0', " ").trim().to_string();
+    Owner { pid, since: "an unknown time".into(), command }
 }
 
 /// `1: FLOCK  ADVISORY  WRITE 1234 fe:00:56789 0 EOF`
@@ -209,42 +265,99 @@ mod tests {
         Owner { pid: std::process::id(), since: "12:00".into(), command: "fathom calibrate .".into() }
     }
 
+    fn own(directory: &Path) -> LockPlaces {
+        LockPlaces { devices: None, own: directory.to_owned() }
+    }
+
+    #[test]
+    fn what_others_left_under_a_locks_name_is_neither_opened_nor_waited_for() {
+        let place = tempfile::tempdir().unwrap();
+        let names: BTreeSet<String> = ["disk-8:0".into(), "disk-8:16".into()].into();
+        rustix::fs::mknodat(
+            rustix::fs::CWD,
+            place.path().join("disk-8:0"),
+            rustix::fs::FileType::Fifo,
+            rustix::fs::Mode::from_raw_mode(0o444),
+            0,
+        )
+        .unwrap();
+        let precious = place.path().join("precious");
+        fs::write(&precious, "precious").unwrap();
+        std::os::unix::fs::symlink(&precious, place.path().join("disk-8:16")).unwrap();
+        fs::set_permissions(place.path(), Permissions::from_mode(0o1777)).unwrap();
+        let held = acquire(&own(place.path()), &names, &owner()).unwrap();
+        assert_eq!(held.count(), 2);
+        assert_eq!(fs::read_to_string(&precious).unwrap(), "precious");
+        assert_eq!(fs::metadata(place.path()).unwrap().mode() & 0o777, 0o700);
+        assert_eq!(fs::metadata(place.path().join("disk-8:0")).unwrap().mode() & 0o777, 0o600);
+    }
+
+    #[test]
+    fn users_with_directories_of_their_own_meet_on_the_kernels_file_of_the_disk() {
+        let place = tempfile::tempdir().unwrap();
+        let devices = place.path().join("dev/block");
+        fs::create_dir_all(devices.join("8:0")).unwrap();
+        fs::write(devices.join("8:0/dev"), "8:0\n").unwrap();
+        let of = |name: &str| LockPlaces { devices: Some(devices.clone()), own: place.path().join(name) };
+        let names: BTreeSet<String> = ["disk-8:0".into()].into();
+        let held = acquire(&of("one"), &names, &owner()).unwrap();
+        match acquire(&of("other"), &names, &owner()) {
+            Err(LockError::Held { owner: Some(by), .. }) => assert_eq!(by.pid, std::process::id()),
+            other => panic!("{other:?}"),
+        }
+        drop(held);
+        acquire(&of("other"), &names, &owner()).unwrap();
+        // Without a directory the kernel's file is enough, and without both nothing can be locked.
+        fs::write(place.path().join("file"), "").unwrap();
+        acquire(&of("file"), &names, &owner()).unwrap();
+        let nowhere = acquire(&own(&place.path().join("file")), &names, &owner());
+        assert!(matches!(nowhere, Err(LockError::Unusable { .. })), "{nowhere:?}");
+    }
+
+    #[test]
+    fn what_the_owner_says_of_itself_moves_no_cursor() {
+        let command = "\u{1b}]0;pwned\u{7}\u{1b}[2J\nx".to_owned();
+        let owner = Some(Owner { pid: 7, since: "now".into(), command });
+        let told = LockError::Held { name: "disk-8:0".into(), owner }.to_string();
+        assert!(!told.contains(['\u{1b}', '\u{7}', '\n']), "{told:?}");
+    }
+
     #[test]
     fn a_second_lock_fails_at_once_and_names_the_first() {
         let place = tempfile::tempdir().unwrap();
-        let directories = [place.path().join("locks")];
+        let places = own(&place.path().join("locks"));
         let both: BTreeSet<String> = ["disk-8:0".into(), "disk-8:16".into()].into();
         let one: BTreeSet<String> = ["disk-8:16".into()].into();
-        let held = acquire(&directories, &both, &owner()).unwrap();
+        let held = acquire(&places, &both, &owner()).unwrap();
         assert_eq!(held.count(), 2);
-        match acquire(&directories, &one, &owner()) {
+        match acquire(&places, &one, &owner()) {
             Err(LockError::Held { name, owner: Some(by) }) => {
                 assert_eq!((name.as_str(), by), ("disk-8:16", owner()))
             }
             other => panic!("{other:?}"),
         }
         drop(held);
-        acquire(&directories, &one, &owner()).unwrap();
+        acquire(&places, &one, &owner()).unwrap();
     }
 
     #[test]
     fn a_process_that_was_forked_meanwhile_does_not_keep_it() {
         let place = tempfile::tempdir().unwrap();
-        let directories = [place.path().to_path_buf()];
+        let places = own(place.path());
         let names: BTreeSet<String> = ["disk-8:0".into()].into();
-        let held = acquire(&directories, &names, &owner()).unwrap();
+        let held = acquire(&places, &names, &owner()).unwrap();
         let childs = held.files[0].try_clone().unwrap();
         drop(held);
-        acquire(&directories, &names, &owner()).unwrap();
+        acquire(&places, &names, &owner()).unwrap();
         drop(childs);
     }
 
     #[test]
     fn the_lock_dies_with_its_owner() {
         let place = tempfile::tempdir().unwrap();
-        let directories = [place.path().to_path_buf()];
+        let places = own(place.path());
         let names: BTreeSet<String> = ["disk-8:0".into()].into();
-        drop(acquire(&directories, &names, &owner()).unwrap());
+        drop(acquire(&places, &names, &owner()).unwrap());
         let mut child = Command::new("flock")
             .args(["-x", "--no-fork"])
             .arg(place.path().join("disk-8:0"))
@@ -254,7 +367,7 @@ mod tests {
             .unwrap();
         let mut word = [0u8; 6];
         child.stdout.take().unwrap().read_exact(&mut word).unwrap();
-        match acquire(&directories, &names, &owner()) {
+        match acquire(&places, &names, &owner()) {
             Err(LockError::Held { owner: Some(by), .. }) => {
                 assert_eq!(by.pid, child.id(), "by /proc/locks, not by the note")
             }
@@ -262,6 +375,6 @@ mod tests {
         }
         child.kill().unwrap();
         child.wait().unwrap();
-        acquire(&directories, &names, &owner()).unwrap();
+        acquire(&places, &names, &owner()).unwrap();
     }
 }

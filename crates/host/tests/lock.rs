@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use fathom_host::lock::{Locks, Owner, acquire, lock_names};
+use fathom_host::lock::{LockPlaces, Locks, Owner, acquire, lock_names};
 use fathom_host::roots::Roots;
 use fathom_host::storage::resolve;
 
@@ -14,7 +14,8 @@ fn lock(scene: &Scene, paths: &[&Path], command: &str) -> Result<Locks, String> 
     let found: Vec<_> =
         paths.iter().map(|path| resolve(&roots, path).expect("it can be looked at")).collect();
     let owner = Owner { pid: std::process::id(), since: "12:00:07".into(), command: command.into() };
-    acquire(&[scene.folder("locks")], &lock_names(&found), &owner).map_err(|error| error.to_string())
+    let places = LockPlaces { devices: None, own: scene.folder("locks") };
+    acquire(&places, &lock_names(&found), &owner).map_err(|error| error.to_string())
 }
 
 /// While `first` is locked, each of the others is refused, and the refusal says by whom, since when and by what.

@@ -4,6 +4,7 @@ use crate::terminal::{Style, Tone, table};
 use crate::{labels, number};
 use fathom_record::VerdictState;
 use fathom_spec::Nanos;
+use fathom_spec::names::printable;
 use std::io::{self, Write};
 
 /// One line of the list of runs.
@@ -45,7 +46,7 @@ pub fn write_history(lines: &[HistoryLine], style: Style, out: &mut impl Write) 
             line.latency_ns.map_or("-".to_owned(), |ns| format!("{:.3}", ns / 1e6)),
             whole(line.max_mbps),
             line.verdict.to_string(),
-            line.label.clone().unwrap_or_default(),
+            line.label.as_deref().map(printable).unwrap_or_default(),
         ]);
     }
     let text = table(&rows, &[0, 3, 4, 5]);

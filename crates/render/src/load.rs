@@ -39,7 +39,7 @@ pub fn write(
 
 /// Writes what `ping` saw: the latencies of single reads, no throughput (there is none to speak of).
 pub fn write_ping(record: &ResultRecord, style: Style, out: &mut impl Write) -> io::Result<()> {
-    let target = record.targets.join(", ");
+    let target = fathom_spec::names::printable(&record.targets.join(", "));
     match labels::figure(record, FigureName::ReadLatency).and_then(|f| f.latency.as_ref()) {
         Some(latency) => {
             let reads = number::grouped(latency.count as f64);

@@ -15,6 +15,7 @@ pub mod record_writer;
 pub mod signals;
 pub mod stop_at_fault;
 pub mod targets;
+pub mod terminal_text;
 pub mod tool;
 pub mod watch;
 

@@ -98,6 +98,9 @@ impl RecordWriter {
         {
             self.lost(&error.to_string(), console);
         }
+        if self.number.is_some() {
+            console.keep(self.saved());
+        }
     }
 
     /// Nothing was measured: the run is forgotten.

@@ -4,6 +4,7 @@
 use crate::Console;
 use crate::interference::Others;
 use crate::signals::Interrupt;
+use crate::terminal_text::terminal_text;
 use fathom_record::{Control, Event, EventKind, Interval, Steer, StopReason, Totals};
 use fathom_spec::Nanos;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -34,14 +35,14 @@ impl Progress {
     pub fn show(&self, what: &str, share: f64) {
         if let Some(bar) = &self.bar {
             bar.set_position((share * 100.0).clamp(0.0, 100.0) as u64);
-            bar.set_message(what.to_owned());
+            bar.set_message(fathom_spec::names::printable(what));
         }
     }
 
     /// A line above the bar.
     pub fn say(&self, text: &str) {
         match &self.bar {
-            Some(bar) => bar.println(text),
+            Some(bar) => bar.println(String::from_utf8_lossy(&terminal_text(text.as_bytes()))),
             None => self.console.complain(text),
         }
     }

@@ -36,7 +36,22 @@ pub fn texts(words: &[OsString]) -> Result<Vec<String>, NotText> {
 
 /// The name for people to read; nothing is opened by it.
 pub fn shown(name: &(impl AsRef<OsStr> + ?Sized)) -> String {
-    Path::new(name).display().to_string()
+    printable(&Path::new(name).display().to_string())
+}
+
+/// A text of somebody else's in a line of ours: what would move a cursor, begin a line or turn the direction of reading is
+/// written as an escape (`\\u{1b}`).
+pub fn printable(text: &str) -> String {
+    let turns =
+        |c: char| matches!(c, '\u{2028}' | '\u{2029}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c.is_control() || turns(c) {
+            true => out.extend(c.escape_default()),
+            false => out.push(c),
+        }
+    }
+    out
 }
 
 #[cfg(test)]
@@ -52,5 +67,6 @@ mod tests {
         assert!(error.to_string().starts_with(r#"the name "caf\xE9" is not UTF-8 text"#), "{error}");
         assert_eq!(texts(&["a".into(), name.to_owned()]), Err(error));
         assert_eq!(shown(name), "caf\u{fffd}");
+        assert_eq!(shown("a\u{1b}[2J\nb\u{202e}é"), r"a\u{1b}[2J\nb\u{202e}é");
     }
 }

@@ -5,7 +5,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 use std::fs::File;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{DirBuilderExt, FileExt};
+use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -40,6 +40,7 @@ impl Store {
         let path = path.as_ref();
         make_directory(path)?;
         check_file(path)?;
+        make_private(path);
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
             | OpenFlags::SQLITE_OPEN_CREATE
             | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -241,6 +242,8 @@ fn make_directory(path: &Path) -> Result<(), StoreError> {
     })
 }
 
+}
+
 /// The first bytes of every SQLite file.
 const MAGIC: &[u8; 16] = b"SQLite format 3\0";
 
@@ -268,6 +271,12 @@ fn check_file(path: &Path) -> Result<(), StoreError> {
         }
         _ => Ok(()),
     }
+}
+
+/// A store that is not there yet is made for its user's eyes alone: command lines and names of files are in it. Why it
+/// cannot be made SQLite says itself.
+fn make_private(path: &Path) {
+    let _ = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
 }
 
 /// SQLite only says "unable to open"; the system can tell why.

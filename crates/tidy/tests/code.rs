@@ -29,9 +29,16 @@ const PLACES: &[(&[&str], &[&str], &str)] = &[
         "clocks only in drive (and cluster): pass the time in, or use drive's clock",
     ),
     (
-        &["println!", "eprintln!", "print!", "eprint!", "dbg!"],
-        &["crates/cli/", "crates/session/", "crates/tools/", "crates/cluster/src/main.rs"],
-        "only tools and commands speak: write to an `impl Write`",
+        &["println!", "eprintln!", "print!", "eprint!", "dbg!", "io::stdout", "io::stderr"],
+        &[
+            "crates/session/src/console.rs",
+            // Is it a terminal, and how wide?
+            "crates/session/src/environment.rs",
+            // Stdout as a file that a load writes to.
+            "crates/engine/src/preopened.rs",
+            "crates/tools/dd/src/session/open.rs",
+        ],
+        "only the console speaks, so that no text steers a terminal: write to an `impl Write`",
     ),
     (
         &["fs::read", "read_to_string", "read_to_end"],

@@ -178,11 +178,14 @@ pub(super) fn take_locks(found: &Found, session: &Session<'_>) -> Result<lock::L
         since: session.environment.now(),
         command: session.command.join(" "),
     };
-    lock::acquire(&lock::directories(), &lock::lock_names(&found.storages), &owner).map_err(|error| match error {
+    let places = lock::LockPlaces::of_user(&session.roots, session.environment.runtime_directory());
+    lock::acquire(&places, &lock::lock_names(&found.storages), &owner).map_err(|error| match error {
         lock::LockError::Held { .. } => {
-            anyhow::anyhow!("{error}\nhint: one calibration at a time on a disk: wait for it (fathom status), or end it")
+            anyhow::anyhow!(
+                "{error}\nhint: one calibration at a time on a disk: wait for it (fathom status), or end it"
+            )
         }
-        error => anyhow::anyhow!("{error}\nhint: make /run/lock/fathom or /tmp/fathom-locks writable"),
+        error => anyhow::anyhow!("{error}\nhint: make {} a directory of your own", places.own.display()),
     })
 }
 

@@ -30,6 +30,92 @@ fn a_reader_that_leaves_early_is_no_failure() {
     }
 }
 
+/// Command lines that speak on stdout, and whether a run is kept of them.
+const SPEAKERS: [(&str, bool); 29] = [
+    ("fio --name=a --ioengine=null --size=1m", true),
+    ("fio --name=a --ioengine=null --size=1m --output-format=json", true),
+    ("fio --name=a --ioengine=null --size=1m --minimal", true),
+    ("fio --help", false),
+    ("fio --version", false),
+    ("fio --cmdhelp=rw", false),
+    ("sysbench fileio --file-num=1 --file-total-size=1m --file-test-mode=rndrd --events=10 run", true),
+    ("sysbench --version", false),
+    ("sysbench fileio help", false),
+    ("dd --help", false),
+    ("dd --version", false),
+    ("dt of=x limit=64k bs=4k", true),
+    ("dt help", false),
+    ("iozone -s 64k -r 4k -i 0 -f f", true),
+    ("iozone -h", false),
+    ("bonnie++ -u root -s 0 -n 1:100:10:1 -d . -q", true),
+    ("ioping -c 1 -i 0.01 .", true),
+    ("ioping -h", false),
+    ("orion -run advanced -matrix point -num_small 1 -num_large 0 -duration 1 -testname o", true),
+    ("orion -help", false),
+    ("calibrate sim:ways=4,service=100us", true),
+    ("run --read random --time 1s sim:ways=4,service=100us", true),
+    ("run --read random --dry-run sim:ways=4", false),
+    ("history", false),
+    ("show", false),
+    ("sql select", false),
+    ("completions bash", false),
+    ("man", false),
+    ("--help", false),
+];
+
+#[test]
+fn stdout_that_fails_is_a_failure_of_every_tool_and_says_where_the_run_is_kept() {
+    let place = Place::new();
+    for name in ["o.lun", "p.lun"] {
+        std::fs::write(place.path().join(name), "sim:ways=4,service=100us\n").unwrap();
+    }
+    place.say(&["sysbench", "fileio", "--file-num=1", "--file-total-size=1m", "prepare"]).ends(0);
+    place.say(&["calibrate", SIMULATED]).ends(0);
+    for (line, keeps) in SPEAKERS {
+        let words: Vec<&str> = match line {
+            "sql select" => vec!["sql", "select 1"],
+            line => line.split(' ').collect(),
+        };
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let mut command = place.fathom(&words);
+        let child = command
+            .stdin(std::process::Stdio::null())
+            .stdout(full)
+            .stderr(std::process::Stdio::piped())
+            .spawn();
+        let said = crate::place::Said::from(child.unwrap().wait_with_output().unwrap());
+        assert_eq!(said.status, Some(1), "{line}: {}", said.err);
+        assert!(said.err.contains("write error: No space left on device"), "{line}: {}", said.err);
+        assert_eq!(said.err.contains("hint: the run is kept: run "), keeps, "{line}: {}", said.err);
+        // ORION names its files by the minute.
+        let words: Vec<&str> = words.into_iter().map(|word| if word == "o" { "p" } else { word }).collect();
+        let said = say_to_nobody(place.fathom(&words));
+        let is_tool =
+            ["fio", "sysbench", "dd", "dt", "iozone", "bonnie++", "ioping", "orion"].contains(&words[0]);
+        // As fio, sysbench, dd and bonnie++ end: by SIGPIPE, which has no status.
+        assert_eq!(said.status, (!is_tool).then_some(0), "{line}: {}", said.err);
+        assert!(!said.err.to_lowercase().contains("error") && !said.err.contains("Broken"), "{line}: {}", said.err);
+    }
+}
+
+#[test]
+fn a_store_is_for_its_users_eyes() {
+    use std::os::unix::fs::MetadataExt;
+    let place = Place::new();
+    place.say(&["run", "--read", "random", "--time", "100ms", SIMULATED]).measures();
+    assert_eq!(std::fs::metadata(place.store()).unwrap().mode() & 0o777, 0o600);
+}
+
+#[test]
+fn a_label_cannot_begin_a_line_of_the_history_or_steer_a_terminal() {
+    let place = Place::new();
+    let label = "\u{1b}]0;pwned\u{7}\n1  forged";
+    place.say(&["run", "--read", "random", "--time", "100ms", "--label", label, SIMULATED]).measures();
+    let said = place.say(&["history"]).ends(0);
+    assert!(said.out.contains(r"\u{1b}]0;pwned\u{7}\n1  forged"), "{}", said.out);
+    assert_eq!(said.out.lines().count(), 2, "{}", said.out);
+}
+
 #[test]
 fn an_error_that_nobody_reads_is_told_by_the_exit_status() {
     let place = Place::new();

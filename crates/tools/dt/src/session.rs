@@ -87,6 +87,9 @@ fn run(words: &[String], session: &mut Session<'_>) -> u8 {
 
 /// An error of one thread, on stderr.
 fn complain(console: &Console, thread: u32, error: &anyhow::Error) {
+    if fathom_session::broken_pipe(error) {
+        return;
+    }
     console.complain(format_args!("dt (j:1 t:{thread}): ERROR: {error}"));
 }
 

@@ -70,7 +70,9 @@ fn run(words: &[String], session: &mut Session<'_>) -> u8 {
             }
         }
         Err(text) => {
-            console.complain(text);
+            if !console.reader_has_gone() {
+                console.complain(text);
+            }
             1
         }
     }
