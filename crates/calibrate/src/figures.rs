@@ -1,7 +1,7 @@
 //! What all runs of a calibration say together: the record's figures and curves. A function of the stored runs, so that
 //! an old record can be judged again.
 
-use crate::bound::{Surroundings, Tried, bound, writes_per_commit};
+use crate::bound::{Surroundings, Tried, bound, requests_per_read, writes_per_commit};
 use crate::observe::{CONFIDENCE, Observed};
 use crate::pieces::{Pieces, pieces};
 use crate::precision::Precision;
@@ -43,6 +43,9 @@ pub struct Summary {
     /// Differences and shortfalls worth a sentence.
     pub notes: Vec<Note>,
 }
+
+/// From so many requests a read on large reads are said to be split.
+const SPLIT_LEAST: f64 = 1.05;
 
 /// One measurement, read.
 struct Read<'a> {
@@ -170,7 +173,14 @@ impl Maker<'_> {
     fn mbps(&mut self, name: FigureName, phase: Phase) {
         let figure = self.best(phase).map(|read| {
             let each = read.observed.sum.bytes as f64 / read.observed.sum.operations.max(1) as f64;
-            self.throughput(read, Unit::MebibytesPerSecond, each / MIB as f64)
+            let figure = self.throughput(read, Unit::MebibytesPerSecond, each / MIB as f64);
+            let requests = if read.phase.writes() { None } else { requests_per_read(&read.pieces) };
+            match requests.filter(|each| figure.note.is_none() && *each >= SPLIT_LEAST) {
+                Some(each) => {
+                    Figure { note: Some(format!("{each:.1} requests of the device a read")), ..figure }
+                }
+                None => figure,
+            }
         });
         if let Some(figure) = figure {
             self.summary.figures.insert(name, figure);

@@ -2,7 +2,7 @@
 
 use crate::observe::{CONFIDENCE, Observed};
 use crate::quantiles::{latencies_by_interval, latency_figures};
-use fathom_record::{Cell, Figure, FigureName, Latency, LatencyFigures, Run, Unit};
+use fathom_record::{Cell, Counts, EventKind, Figure, FigureName, Latency, LatencyFigures, Note, Run, Unit};
 use fathom_spec::{MIB, Verb};
 use fathom_stats::{Slot, ratio_estimate};
 use std::collections::BTreeMap;
@@ -51,6 +51,51 @@ pub fn load_figures(run: &Run) -> BTreeMap<FigureName, Figure> {
         );
     }
     figures
+}
+
+/// A stretch without a completion is told from this length on, and where so many operations would have come back in it.
+const SILENCE_SECONDS: f64 = 0.5;
+const SILENCE_OPERATIONS: f64 = 20.0;
+
+/// What of one load no figure tells: how long nothing came back, and what could not be started.
+pub fn load_notes(run: &Run) -> Vec<Note> {
+    let mut notes = Vec::new();
+    if let Some(observed) = Observed::of(run)
+        && let Some((at, slots)) = longest_silence(&observed.slots)
+    {
+        let seconds = slots as f64 * observed.slot_seconds;
+        if seconds >= SILENCE_SECONDS && seconds * observed.rate >= SILENCE_OPERATIONS {
+            let began = observed.start_ns as f64 / 1e9 + at as f64 * observed.slot_seconds;
+            let text = format!("nothing came back for {seconds:.1} s at second {began:.0}");
+            notes.push(Note { text, hint: Some("see dmesg, and what else used the disk then".to_owned()) });
+        }
+    }
+    for event in &run.events {
+        if let EventKind::Unstarted { operations, .. } = event.what {
+            let text = format!(
+                "{operations} operations were due and could not be started: the device cannot keep the rate, and their \
+                 response times are in no figure"
+            );
+            notes.push(Note {
+                text,
+                hint: Some("ask for a lower rate, or for more outstanding I/Os".to_owned()),
+            });
+        }
+    }
+    notes
+}
+
+/// The longest run of slots in which nothing came back: its first slot and its length.
+fn longest_silence(slots: &[Counts]) -> Option<(usize, usize)> {
+    let mut longest: Option<(usize, usize)> = None;
+    let mut length = 0;
+    for (at, slot) in slots.iter().enumerate() {
+        length = if slot.operations == 0 { length + 1 } else { 0 };
+        if length > longest.map_or(0, |(_, most)| most) {
+            longest = Some((at + 1 - length, length));
+        }
+    }
+    longest
 }
 
 /// A run that was over before one whole slot was: what the workers counted in all, without an error.
@@ -146,8 +191,27 @@ fn mean_half_width(latencies: &[Latency]) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fathom_record::{Counts, WorkerTotals};
+    use fathom_record::{Event, Interval, WindowSpan, WorkerTotals};
     use fathom_spec::{Plan, StreamId};
+
+    #[test]
+    fn a_stall_and_what_was_not_started_are_told() {
+        let plan = Plan::new(1);
+        let mut run = Run::empty(&plan);
+        let (slot_ns, slots) = (plan.slot.0, 400);
+        run.windows.push(WindowSpan { stream: StreamId(0), from_ns: 0, to_ns: slots * slot_ns });
+        for at in (0..slots).filter(|at| !(200..220).contains(at)) {
+            let mut interval = Interval::new(StreamId(0), 0, Vec::new(), 1);
+            (interval.start_ns, interval.length_ns) = (at * slot_ns, slot_ns);
+            interval.slots[0][0].operations = 50;
+            run.take(&interval);
+        }
+        let what = EventKind::Unstarted { stream: StreamId(0), operations: 9968 };
+        run.events.push(Event { at_ns: 0, what });
+        let texts: Vec<String> = load_notes(&run).into_iter().map(|note| note.text).collect();
+        assert_eq!(texts[0], "nothing came back for 1.0 s at second 10");
+        assert!(texts[1].starts_with("9968 operations were due and could not be started"), "{texts:?}");
+    }
 
     #[test]
     fn a_run_shorter_than_a_slot_has_both_throughputs_and_no_error() {

@@ -112,7 +112,7 @@ pub const PIECES: u8 = 5;
 /// What is done, in order; the rounds follow. A search is allotted what a hard one needs; most leave half of it to the
 /// points on which figures rest.
 const ENTRIES: [Entry; 22] = [
-    entry(37.0, Phase::SmallReads, Kind::Search),
+    entry(42.0, Phase::SmallReads, Kind::Search),
     piece(1.5, Phase::SmallReads, Kind::Point(Some(1))),
     piece(2.0, Phase::SmallReads, Kind::Point(None)),
     entry(2.0, Phase::EighthReads, Kind::At(Phase::SmallReads)),

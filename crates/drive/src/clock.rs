@@ -5,6 +5,9 @@ use crate::sys;
 use rustix::time::{ClockId, DynamicClockId, clock_gettime, clock_gettime_dynamic};
 use std::sync::OnceLock;
 
+/// A wait for a moment is awake for the last of it: what the kernel takes to wake a thread would be in its response times.
+pub const AWAKE_NS: u64 = 50_000;
+
 /// A clock that began at zero when it was made. Copies share that beginning.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
@@ -92,11 +95,17 @@ impl Clock {
         }
     }
 
-    /// Sleeps until a moment of this clock; `u64::MAX` is none.
+    /// Sleeps until a moment of this clock, and waits awake for the last of it: a sleeper is woken late. `u64::MAX` is none.
     pub fn sleep_until(&self, until_ns: u64) {
         let left = until_ns.saturating_sub(self.now());
-        if left > 0 && until_ns != u64::MAX {
-            std::thread::sleep(std::time::Duration::from_nanos(left));
+        if left == 0 || until_ns == u64::MAX {
+            return;
+        }
+        if left > AWAKE_NS {
+            std::thread::sleep(std::time::Duration::from_nanos(left - AWAKE_NS));
+        }
+        while self.now() < until_ns {
+            std::hint::spin_loop();
         }
     }
 }

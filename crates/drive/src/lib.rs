@@ -45,7 +45,7 @@ mod virtual_time;
 mod worker;
 mod worker_features;
 
-pub use clock::{Clock, system_clock_ms};
+pub use clock::{AWAKE_NS, Clock, system_clock_ms};
 pub use conduct::{Sampler, conduct, simulate};
 pub use driver::{Begin, Job, Perform, Prepare, Seat, WorkerJob};
 pub use host_sampler::HostSampler;

@@ -101,7 +101,7 @@ impl World {
     }
 
     /// Moves the clock to the next completion, or to `until_ns` if that comes first.
-    pub(crate) fn turn(&mut self, until_ns: u64) {
+    pub fn advance(&mut self, until_ns: u64) {
         let next = self.calendar.peek().map_or(until_ns, |Reverse(e)| e.0.min(until_ns));
         self.now_ns = self.now_ns.max(next);
         while let Some(Reverse((_, _, worker, tag, result))) =

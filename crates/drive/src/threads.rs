@@ -4,6 +4,7 @@ use crate::driver::{Driver, Launch, Message, Prepare, Seat, StreamLaunch};
 use crate::start_barrier::{StartBarrier, start_barriers};
 use crate::{Clock, sys};
 use fathom_record::ExecuteError;
+use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{Builder, Scope};
@@ -35,6 +36,8 @@ impl<'scope, 'env> Threads<'scope, 'env> {
         let work = move || {
             let (stream, worker) = (job.stream, job.worker);
             pin(&job.cpus);
+            // The kernel may wake a sleeper 50 us late to save a timer; where that cannot be set, it does.
+            let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
             let prepared = (job.prepare)(&seat);
             if barrier.wait() {
                 let begin = record.begin(|| seat.clock.now());

@@ -106,7 +106,7 @@ impl<'a> Driver for VirtualTime<'a> {
                 return;
             }
             let asked = self.running.iter().filter_map(|running| running.until_ns).min();
-            self.world.borrow_mut().turn(asked.unwrap_or(u64::MAX).min(until_ns));
+            self.world.borrow_mut().advance(asked.unwrap_or(u64::MAX).min(until_ns));
             self.step(|_| true);
         }
     }

@@ -5,7 +5,7 @@ use crate::preflight::{self, Found};
 use crate::record_writer::{RecordWriter, empty_record};
 use crate::targets::Ready;
 use crate::{Console, Environment, Session};
-use fathom_calibrate::load_figures::load_figures;
+use fathom_calibrate::load_figures::{load_figures, load_notes};
 use fathom_calibrate::precision::Precision;
 use fathom_calibrate::verdict::Evidence;
 use fathom_drive::Clock;
@@ -273,7 +273,12 @@ impl Measurement<'_> {
         record.notes.extend(notes);
         (record.summary, record.curves) = match figures {
             Figures::Own(summary, curves) => (summary, curves),
-            Figures::Load => (figures_of_last(&record.runs), Vec::new()),
+            Figures::Load => {
+                record
+                    .notes
+                    .extend(record.runs.iter().rfind(|run| is_measured(run)).map_or(Vec::new(), load_notes));
+                (figures_of_last(&record.runs), Vec::new())
+            }
         };
         let mut checks = own;
         checks.extend(self.found.checks());

@@ -1,7 +1,7 @@
 //! The buffers of one worker: one page-aligned mapping, cut into one piece a tag. Page-aligned always: the kernel
 //! copies into unaligned buffers at half the speed.
 
-use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
+use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
 use std::ffi::c_void;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
@@ -14,7 +14,7 @@ pub struct Arena {
     /// Bytes from one buffer to the next.
     pitch: usize,
     /// Bytes of the mapping before the first buffer.
-    offset: usize,
+    lead: usize,
     count: usize,
     mapped: usize,
     huge: bool,
@@ -48,6 +48,10 @@ impl Turns {
 /// Bytes of one huge page: the smallest kind that there is, so that little of what a database waits for is taken.
 const HUGE: usize = 2 << 20;
 
+/// Buffers from this size on lie in transparent huge pages: of ordinary pages 1 MiB is 256 segments of a request, and a device
+/// that takes 254 is given one request or two, as the pages happen to lie.
+const LARGE: usize = 256 << 10;
+
 // SAFETY: the mapping belongs to the arena alone; whoever holds the arena may use it on any one thread.
 unsafe impl Send for Arena {}
 
@@ -71,8 +75,10 @@ impl Arena {
     fn map(count: usize, size: usize, (huge, offset, turns): (bool, usize, u8)) -> std::io::Result<Self> {
         let (stride, count) = (size.next_multiple_of(4096).max(4096), count.max(1));
         let pitch = stride + (offset + usize::from(turns)).next_multiple_of(4096);
+        let is_large = !huge && stride >= LARGE;
         let (mapped, more) = match huge {
             true => ((pitch * count).next_multiple_of(HUGE), MapFlags::HUGETLB | MapFlags::HUGE_2MB),
+            false if is_large => ((pitch * count).next_multiple_of(HUGE) + HUGE, MapFlags::empty()),
             false => (pitch * count, MapFlags::empty()),
         };
         // SAFETY: an anonymous mapping at an address of the kernel's choice overlaps nothing.
@@ -84,11 +90,17 @@ impl Arena {
                 MapFlags::PRIVATE | more,
             )?
         };
+        let before = if is_large { base.addr().next_multiple_of(HUGE) - base.addr() } else { 0 };
+        if is_large {
+            // SAFETY: the whole of a mapping that was just made. A kernel without such pages refuses, and they are ordinary ones.
+            let _ = unsafe { madvise(base, mapped, Advice::LinuxHugepage) };
+        }
         // The first buffer begins inside its own room: `pitch` holds the stride and the offset before it.
-        let base = base.cast::<u8>().wrapping_add(offset);
+        let lead = before + offset;
+        let base = base.cast::<u8>().wrapping_add(lead);
         let now = (0..count).map(|_| AtomicU8::new(0)).collect();
         let turns = (turns > 0).then_some(Turns { now, count: turns });
-        Ok(Arena { base, stride, pitch, offset, count, mapped, huge, turns })
+        Ok(Arena { base, stride, pitch, lead, count, mapped, huge, turns })
     }
 
     /// Does it lie in huge pages?
@@ -138,7 +150,7 @@ impl Arena {
 impl Drop for Arena {
     fn drop(&mut self) {
         // SAFETY: exactly the mapping that `new` made; queues end their I/O before they drop their arena.
-        let _ = unsafe { munmap(self.base.wrapping_sub(self.offset).cast::<c_void>(), self.mapped) };
+        let _ = unsafe { munmap(self.base.wrapping_sub(self.lead).cast::<c_void>(), self.mapped) };
     }
 }
 

@@ -7,7 +7,7 @@ use super::ring_entries::Entries;
 use super::ring_mode::{Mode, Tasks, climb};
 use crate::files::OpenTarget;
 use crate::priorities::Priorities;
-use fathom_drive::{Clock, Completion, Operation, Queue};
+use fathom_drive::{AWAKE_NS, Clock, Completion, Operation, Queue};
 use fathom_spec::{QueueOptions, SyncKind, Verb};
 use io_uring::{IoUring, squeue, types};
 use std::io;
@@ -435,8 +435,12 @@ impl Queue for UringQueue {
             0 => (0, None),
             u64::MAX => (at_least.min(self.outstanding) as u32, None),
             until => match until.saturating_sub(self.clock.now()) {
-                0 => (0, None),
-                left => (at_least.clamp(1, self.outstanding) as u32, Some(Duration::from_nanos(left))),
+                // The last of a wait is spent awake, step by step.
+                left if left <= AWAKE_NS => (0, None),
+                left => {
+                    let wait = Duration::from_nanos(left - AWAKE_NS);
+                    (at_least.clamp(1, self.outstanding) as u32, Some(wait))
+                }
             },
         };
         if self.mode.submit_poll && self.watch(least as usize) {
