@@ -242,8 +242,6 @@ fn make_directory(path: &Path) -> Result<(), StoreError> {
     })
 }
 
-}
-
 /// The first bytes of every SQLite file.
 const MAGIC: &[u8; 16] = b"SQLite format 3\0";
 
