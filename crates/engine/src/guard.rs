@@ -42,7 +42,13 @@ fn consented_in_database(permits: &Permits, path: &Path) -> bool {
 
 /// Does a job name this path as the place to write to?
 fn is_named(permits: &Permits, path: &Path) -> bool {
-    permits.named.iter().any(|name| Path::new(name) == path)
+    // A path that begins in the working directory is the same without saying so. Links are followed for nobody here: a job
+    // may name thousands of files.
+    fn plain(path: &Path) -> &Path {
+        path.strip_prefix(".").unwrap_or(path)
+    }
+    let wanted = plain(path);
+    permits.named.iter().any(|name| plain(Path::new(name)) == wanted)
 }
 
 /// Is it a scratch file that this process made? The permits say so, and so does its name.
@@ -157,7 +163,7 @@ pub fn allow_among(
     // What a file holds is asked only where it decides.
     let closeness = if overwrites { Closeness::Use } else { Closeness::Whole };
     let found = inspect_among(roots, path, open, closeness);
-    judge(Candidate { path, permits, overwrites, shared: false }, found)
+    judge(Candidate { path, link: path, permits, overwrites, shared: false }, found)
 }
 
 /// Makes a plain file writable that the user named as the place to write to, whatever stands in it and whoever reads
@@ -168,7 +174,10 @@ pub fn allow_named_file(roots: &Roots, path: &Path, permits: &Permits) -> Result
         return allow(roots, path, permits);
     }
     let inspect = |open: &OpenFiles| inspect_among(roots, path, open, Closeness::Use);
-    judge(Candidate { path, permits, overwrites: true, shared: true }, shared_file(roots, inspect))
+    judge(
+        Candidate { path, link: path, permits, overwrites: true, shared: true },
+        shared_file(roots, inspect),
+    )
 }
 
 /// Makes a descriptor writable that this process was handed: whoever redirected it chose the place. A plain file goes by
@@ -179,7 +188,7 @@ pub fn allow_descriptor(
     permits: &Permits,
 ) -> Result<Writable, ExecuteError> {
     let link = roots.proc.join(format!("self/fd/{}", descriptor.as_raw_fd()));
-    let path = &std::fs::read_link(&link).unwrap_or(link);
+    let (link, path) = (&link, &std::fs::read_link(&link).unwrap_or_else(|_| link.clone()));
     let failed = |error: &dyn std::fmt::Display| ExecuteError::NotInspected {
         target: path.display().to_string(),
         error: error.to_string(),
@@ -190,11 +199,11 @@ pub fn allow_descriptor(
         FileType::BlockDevice => {
             let overwrites = consented(permits, path);
             let found = inspect(&OpenFiles::read(roots));
-            judge(Candidate { path, permits, overwrites, shared: false }, found)
+            judge(Candidate { path, link, permits, overwrites, shared: false }, found)
         }
         FileType::RegularFile => {
             let found = shared_file(roots, inspect);
-            judge(Candidate { path, permits, overwrites: true, shared: true }, found)
+            judge(Candidate { path, link, permits, overwrites: true, shared: true }, found)
         }
         _ => {
             let identity = FileIdentity::of_descriptor(descriptor).map_err(|error| failed(&error))?;
@@ -250,6 +259,8 @@ fn allow_new(
 /// A target that is there, and what the user said of it.
 struct Candidate<'a> {
     path: &'a Path,
+    /// Where it can be opened, if its name may be gone.
+    link: &'a Path,
     permits: &'a Permits,
     /// Whatever stands in it may go.
     overwrites: bool,
@@ -258,7 +269,7 @@ struct Candidate<'a> {
 }
 
 fn judge(candidate: Candidate<'_>, found: std::io::Result<Inspection>) -> Result<Writable, ExecuteError> {
-    let Candidate { path, permits, overwrites, shared } = candidate;
+    let Candidate { path, link, permits, overwrites, shared } = candidate;
     let target = path.display().to_string();
     let not_inspected = |error: std::io::Error| ExecuteError::NotInspected {
         target: target.clone(),
@@ -283,7 +294,7 @@ fn judge(candidate: Candidate<'_>, found: std::io::Result<Inspection>) -> Result
         let holds = match uses.holds.first() {
             Some(first) => Some(first.detail.clone()),
             None if permits.policy == Policy::Always => None,
-            None => content(path, identity).map_err(not_inspected)?,
+            None => content(link, identity).map_err(not_inspected)?,
         };
         if holds.is_some() || permits.policy == Policy::Always {
             return Err(ExecuteError::NotConsented { target, holds });

@@ -5,6 +5,10 @@ use fathom_record::*;
 use fathom_spec::*;
 use std::path::Path;
 use std::process::Command;
+use std::sync::{Mutex, PoisonError};
+
+/// One test at a time: a program that one of them starts has, until it is loaded, whatever the other holds.
+static ALONE: Mutex<()> = Mutex::new(());
 
 struct Loop(String);
 
@@ -30,6 +34,7 @@ fn device(file: &Path) -> Option<Loop> {
 
 #[test]
 fn what_is_discarded_on_a_device_reads_as_zeros() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
     let file = tempfile::NamedTempFile::new_in(folder).unwrap();
     std::fs::write(file.path(), vec![7; 8 << 20]).unwrap();
@@ -85,6 +90,7 @@ fn answer(words: &[&str]) -> (bool, String) {
 /// mkfs succeeded on a device that was being written, and was destroyed; swap went on there.
 #[test]
 fn nobody_else_takes_a_device_while_it_is_written() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let file = folder.path().join("disk");
     std::fs::File::create(&file).and_then(|file| file.set_len(32 << 20)).unwrap();
@@ -104,7 +110,8 @@ fn nobody_else_takes_a_device_while_it_is_written() {
     ];
     for (make, take) in cases {
         // What could be taken if nobody held it.
-        assert!(answer(make).0);
+        let (made, says) = answer(make);
+        assert!(made, "{make:?}: {says}");
         let mut rivals = Rivals { commands: &[make, take], answers: Vec::new() };
         Engine::default().execute(Request::new(&plan).with_permits(&permits), &mut rivals).unwrap();
         assert_eq!(rivals.answers.len(), 2);

@@ -29,6 +29,9 @@ pub struct OpenFiles {
     devices: HashMap<DeviceNumber, Vec<Opener>>,
     /// By file system and inode.
     working_directories: HashMap<(u64, u64), Vec<Opener>>,
+    /// Processes from which this one descends: the shell that started us stands where the user stands, and has his script
+    /// and our standard output open.
+    ancestors: HashSet<String>,
     /// Processes that may not be looked at.
     pub hidden: u32,
     /// Which directories are databases' was found out before.
@@ -38,9 +41,8 @@ pub struct OpenFiles {
 impl OpenFiles {
     /// Looks at every process but this one.
     pub fn read(roots: &Roots) -> Self {
-        let mut open = OpenFiles::default();
+        let mut open = OpenFiles { ancestors: ancestors(roots), ..OpenFiles::default() };
         let own = std::process::id().to_string();
-        let ancestors = ancestors(roots);
         let entries = fs::read_dir(&roots.proc).into_iter().flatten().flatten();
         let mut pids: Vec<String> =
             entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
@@ -56,10 +58,7 @@ impl OpenFiles {
                 Err(error) if error.kind() == io::ErrorKind::PermissionDenied => open.hidden += 1,
                 Err(_) => {}
             }
-            // The shell that started us stands where the user stands.
-            if !ancestors.contains(&pid) {
-                open.working_directory(&pid, &process);
-            }
+            open.working_directory(&pid, &process);
         }
         open
     }
@@ -105,25 +104,21 @@ impl OpenFiles {
         self.devices.get(&number).map_or(&[], Vec::as_slice)
     }
 
-    /// Somebody who works in a directory or has a file in it open: by the names that he uses, and, for whoever sees the
-    /// directory under another name (a container), by what stands in it.
+    /// Somebody, but for our ancestors, who works in a directory or has a file in it open: by the names that he uses, and,
+    /// for whoever sees the directory under another name (a container), by what stands in it.
     pub fn below(&self, directory: &Path) -> Option<&Opener> {
-        let working = self.working_directories.values().flatten();
-        let named = working.chain(self.files.values().flatten()).find(|one| one.file.starts_with(directory));
+        let is_other = |one: &&Opener| !self.ancestors.contains(&one.pid);
+        let all = self.working_directories.values().chain(self.files.values()).flatten();
+        let named = all.filter(is_other).find(|one| one.file.starts_with(directory));
         named.or_else(|| {
-            let about = fs::metadata(directory).ok()?;
-            if let Some(one) =
-                self.working_directories.get(&(about.dev(), about.ino())).and_then(|all| all.first())
-            {
-                return Some(one);
-            }
-            let entries = fs::read_dir(directory).ok()?.flatten();
-            let numbers =
-                entries.filter_map(|entry| entry.metadata().ok()).map(|about| (about.dev(), about.ino()));
-            let mut openers = numbers.filter_map(|number| {
-                self.files.get(&number).or_else(|| self.working_directories.get(&number))?.first()
+            let entries = fs::read_dir(directory).ok()?.flatten().filter_map(|entry| entry.metadata().ok());
+            let places = fs::metadata(directory).into_iter().chain(entries);
+            let numbers = places.map(|about| (about.dev(), about.ino()));
+            let mut openers = numbers.flat_map(|number| {
+                let working = self.working_directories.get(&number);
+                working.into_iter().chain(self.files.get(&number)).flatten()
             });
-            openers.next()
+            openers.find(is_other)
         })
     }
 }

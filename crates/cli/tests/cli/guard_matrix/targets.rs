@@ -96,7 +96,8 @@ impl Kind {
 
 /// A target of a kind.
 pub struct Target {
-    kind: Kind,
+    /// Which.
+    pub kind: Kind,
     /// By which it is named.
     pub path: PathBuf,
     /// What was there at first.

@@ -28,6 +28,7 @@ pub enum Way {
     Orion,
     Sysbench,
     Iozone,
+    Ioping,
     Bonnie,
     SlobSqlite,
     Html,
@@ -53,7 +54,8 @@ impl Way {
             Way::Dt => Some(Way::Orion),
             Way::Orion => Some(Way::Sysbench),
             Way::Sysbench => Some(Way::Iozone),
-            Way::Iozone => Some(Way::Bonnie),
+            Way::Iozone => Some(Way::Ioping),
+            Way::Ioping => Some(Way::Bonnie),
             Way::Bonnie if cfg!(feature = "databases") => Some(Way::SlobSqlite),
             Way::Bonnie | Way::SlobSqlite => Some(Way::Html),
             Way::Html => Some(Way::Store),
@@ -101,7 +103,7 @@ impl Way {
             place.fathom(&words.iter().map(String::as_str).collect::<Vec<_>>())
         };
         match self {
-            Way::Run => of("run --write random --block-size 4k --size 2m --time 100ms --no-preflight TARGET"),
+            Way::Run => of("run --write random --block 4k --size 2m --time 100ms --no-preflight TARGET"),
             Way::Calibrate => of("calibrate --time 5s --while-busy --mix 50/50 TARGET"),
             Way::Fio => of("fio --name=x --rw=write --bs=64k --size=4m --filename=TARGET"),
             Way::FioTrim => of("fio --name=x --rw=trim --bs=64k --size=4m --filename=TARGET"),
@@ -141,6 +143,7 @@ impl Way {
                 )
             }
             Way::Iozone => of("iozone -i 0 -s 256k -r 64k -w -f TARGET"),
+            Way::Ioping => of("ioping -WWW -L -c 4 -i 0 -s 64k TARGET"),
             Way::Bonnie => {
                 let directory = Path::new(path).parent().expect("a file is in a directory");
                 let mut command = of("bonnie++ -s 0 -n 1:10:10:1 -u root -q -d");
