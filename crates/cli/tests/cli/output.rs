@@ -94,7 +94,11 @@ fn stdout_that_fails_is_a_failure_of_every_tool_and_says_where_the_run_is_kept()
             ["fio", "sysbench", "dd", "dt", "iozone", "bonnie++", "ioping", "orion"].contains(&words[0]);
         // As fio, sysbench, dd and bonnie++ end: by SIGPIPE, which has no status.
         assert_eq!(said.status, (!is_tool).then_some(0), "{line}: {}", said.err);
-        assert!(!said.err.to_lowercase().contains("error") && !said.err.contains("Broken"), "{line}: {}", said.err);
+        assert!(
+            !said.err.to_lowercase().contains("error") && !said.err.contains("Broken"),
+            "{line}: {}",
+            said.err
+        );
     }
 }
 
