@@ -31,10 +31,10 @@ impl Engine {
 impl Execute for Engine {
     fn execute(&mut self, request: Request<'_>, control: &mut dyn Control) -> Result<Outcome, ExecuteError> {
         let Request { plan, permits, disks, attachments } = request;
+        memory::check(plan, &self.roots)?;
         if virtual_time::is_asked_for(plan) {
             return virtual_time::execute(plan, control).map(Outcome::of);
         }
-        memory::check(plan, &self.roots)?;
         let Attachments { preopened, sinks, recordings, known, history, progress, commands } = attachments;
         let opened = open::open(plan, &self.roots, permits, preopened)?;
         let targets: Arc<[OpenTarget]> = opened.targets.into();

@@ -2,9 +2,11 @@
 //! there ends the program, or another one.
 
 use crate::queues::buffer_bytes;
+use crate::virtual_time;
 use fathom_host::{Roots, memory};
 use fathom_record::ExecuteError;
 use fathom_spec::*;
+use std::collections::BTreeMap;
 
 /// Resident bytes of a worker beside its buffers: its stack's first pages, histograms, slots.
 const WORKER_BYTES: u64 = 128 << 10;
@@ -13,12 +15,34 @@ const WORKER_ADDRESSES: u64 = (2 << 20) + 4096;
 /// Bytes of a file's place in an order that was drawn.
 const FILE_BYTES: u64 = 4;
 
-/// Checks that there is room for all workers of a plan that may run at the same time.
+/// Checks that there is room for the workers of a plan that start at the same time.
 pub(crate) fn check(plan: &Plan, roots: &Roots) -> Result<(), ExecuteError> {
-    let workers: u64 = plan.streams.iter().map(|stream| u64::from(stream.workers)).sum();
-    let buffers = plan.streams.iter().map(buffers_of).fold(0, u64::saturating_add);
+    let is_simulated = virtual_time::is_asked_for(plan);
+    let mut phases: BTreeMap<u32, (u64, u64)> = BTreeMap::new();
+    for (stream, phase) in plan.streams.iter().zip(phases_of(plan)) {
+        let bytes = if is_simulated { simulated(stream) } else { buffers_of(stream) };
+        let (workers, buffers) = phases.entry(phase).or_default();
+        *workers += u64::from(stream.workers);
+        *buffers = buffers.saturating_add(bytes);
+    }
+    phases.into_values().try_for_each(|(workers, buffers)| fits(workers, buffers, is_simulated, roots))
+}
+
+/// How many streams each waits for, one after the other: those of one number may run together.
+fn phases_of(plan: &Plan) -> Vec<u32> {
+    let mut phases: Vec<u32> = Vec::with_capacity(plan.streams.len());
+    for stream in &plan.streams {
+        let before = stream.start.after.iter().filter_map(|before| phases.get(before.0 as usize));
+        phases.push(before.max().map_or(0, |last| last + 1));
+    }
+    phases
+}
+
+fn fits(workers: u64, buffers: u64, is_simulated: bool, roots: &Roots) -> Result<(), ExecuteError> {
     let memory = workers.saturating_mul(WORKER_BYTES).saturating_add(buffers);
-    let addresses = workers.saturating_mul(WORKER_ADDRESSES).saturating_add(buffers);
+    // All simulated workers are on one thread.
+    let addresses = if is_simulated { WORKER_BYTES } else { WORKER_ADDRESSES };
+    let addresses = workers.saturating_mul(addresses).saturating_add(buffers);
     let left = memory::left(roots);
     let short = match (memory > left.memory, addresses > left.addresses) {
         (true, _) => (memory, left.memory),
@@ -27,6 +51,12 @@ pub(crate) fn check(plan: &Plan, roots: &Roots) -> Result<(), ExecuteError> {
     };
     let (needed, left) = (Bytes(short.0), Bytes(short.1));
     Err(ExecuteError::TooMuchMemory { workers, buffers: Bytes(buffers), needed, left })
+}
+
+/// Bytes of what is outstanding on simulated devices: slots, and rows of the calendar.
+fn simulated(stream: &Stream) -> u64 {
+    const OPERATION_BYTES: u64 = 128;
+    u64::from(stream.workers).saturating_mul(stream.depth.most().into()).saturating_mul(OPERATION_BYTES)
 }
 
 /// Bytes that a stream's workers fill.
@@ -65,7 +95,19 @@ mod tests {
         let roots =
             Roots { proc: tree.path().join("proc"), sys: tree.path().join("sys"), ..Roots::default() };
         assert_eq!(check(&plan(8, 64, 1 << 20), &roots), Ok(()));
-        for too_much in [plan(8, 64, 1 << 22), plan(20_000, 1, 4096), plan(4096, 65_536, 1 << 30)] {
+        // Streams that run one after the other take their memory one after the other.
+        let mut twice = plan(8, 128, 1 << 19);
+        let mut second = twice.streams[0].clone();
+        second.start.after = vec![StreamId(0)];
+        twice.add_stream(second.clone());
+        assert_eq!(check(&twice, &roots), Ok(()));
+        second.start.after.clear();
+        twice.add_stream(second);
+        assert!(check(&twice, &roots).is_err());
+        let mut simulated = plan(4096, 65_536, 4096);
+        simulated.targets = vec![Target::Sim(String::new())];
+        for too_much in [simulated, plan(8, 64, 1 << 22), plan(20_000, 1, 4096), plan(4096, 65_536, 1 << 30)]
+        {
             let error = check(&too_much, &roots).unwrap_err();
             assert!(matches!(error, ExecuteError::TooMuchMemory { left: Bytes(GIB), .. }), "{error}");
         }

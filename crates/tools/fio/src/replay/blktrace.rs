@@ -141,7 +141,11 @@ pub fn read(input: &mut dyn BufRead) -> Result<Queued, String> {
         count += 1;
         let mut bytes = [0; HEADER];
         input.read_exact(&mut bytes).map_err(|_| format!("event {count} at byte {at} is cut off"))?;
-        let big = *big.get_or_insert(order(&bytes).ok_or(NO_TRACE)?);
+        // The first event says the byte order of all.
+        let big = match big {
+            Some(big) => big,
+            None => *big.insert(order(&bytes).ok_or(NO_TRACE)?),
+        };
         let event = Event { bytes: &bytes, big };
         let more = check(&event, count, at)? as u64;
         if std::io::copy(&mut input.take(more), &mut std::io::sink()).map_err(cannot)? < more {
