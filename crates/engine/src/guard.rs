@@ -33,12 +33,19 @@ fn own_scratch(roots: &Roots, path: &Path, permits: &Permits) -> bool {
 #[derive(Debug)]
 pub struct Writable {
     path: PathBuf,
+    /// Who else has it open, where that is allowed.
+    shared_with: Vec<String>,
 }
 
 impl Writable {
     /// Where it is.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Who else has it open, each as it is told.
+    pub fn shared_with(&self) -> &[String] {
+        &self.shared_with
     }
 }
 
@@ -49,6 +56,7 @@ fn in_use(kind: UseKind) -> bool {
         UseKind::Mounted
             | UseKind::Swap
             | UseKind::HeldOpen
+            | UseKind::HeldExclusively
             | UseKind::LoopBacked
             | UseKind::Holder
             | UseKind::MultipathMember
@@ -67,7 +75,7 @@ pub fn allow_among(
     permits: &Permits,
     open: &OpenFiles,
 ) -> Result<Writable, ExecuteError> {
-    let allowed = Writable { path: path.to_owned() };
+    let mut allowed = Writable { path: path.to_owned(), shared_with: Vec::new() };
     if own_scratch(roots, path, permits) {
         return Ok(allowed);
     }
@@ -82,7 +90,10 @@ pub fn allow_among(
     let closeness = if consented(permits, path) { Closeness::Use } else { Closeness::Whole };
     let holdings = inspect_among(roots, path, open, closeness)
         .map_err(|error| ExecuteError::NotInspected { target: target.clone(), error: error.to_string() })?;
-    if let Some(use_) = holdings.holds.iter().find(|holding| in_use(holding.kind)) {
+    let open = |kind| kind == UseKind::HeldOpen && permits.shared && consented(permits, path);
+    let shared = holdings.holds.iter().filter(|holding| open(holding.kind));
+    allowed.shared_with = shared.map(|holding| holding.detail.clone()).collect();
+    if let Some(use_) = holdings.holds.iter().find(|holding| in_use(holding.kind) && !open(holding.kind)) {
         return Err(ExecuteError::InUse { target, by: use_.detail.clone(), hint: use_.hint.clone() });
     }
     if let Some(unknown) = unchecked_use(roots, path, &holdings) {
@@ -111,7 +122,7 @@ pub fn allow_named_file(roots: &Roots, path: &Path, permits: &Permits) -> Result
             by: use_.detail.clone(),
             hint: use_.hint.clone(),
         }),
-        None => Ok(Writable { path: path.to_owned() }),
+        None => Ok(Writable { path: path.to_owned(), shared_with: Vec::new() }),
     }
 }
 

@@ -71,7 +71,9 @@ fn open_path(
         Access::Write => OFlags::RDWR,
     } | OFlags::CLOEXEC;
     if target.access == Access::Write {
-        guard::allow_among(roots, path, permits, others)?;
+        for by in guard::allow_among(roots, path, permits, others)?.shared_with() {
+            happenings.push(EventKind::Shared { target: target.path.clone(), by: by.clone() });
+        }
         flags |= if target.create.is_some() { OFlags::CREATE } else { OFlags::empty() };
     }
     if target.direct {
@@ -110,6 +112,9 @@ fn open_path(
     OpenTarget::new(fd, size, target.direct, &target.path)
 }
 
+/// The kernel's number of /dev/null, /dev/zero and /dev/full.
+const MEMORY: u32 = 1;
+
 fn size_of(fd: &OwnedFd, path: &Path) -> Result<u64, ExecuteError> {
     let fail = |error: rustix::io::Errno| ExecuteError::Target {
         what: format!("cannot tell the size of {}: {error}", path.display()),
@@ -118,6 +123,8 @@ fn size_of(fd: &OwnedFd, path: &Path) -> Result<u64, ExecuteError> {
     let about = rustix::fs::fstat(fd).map_err(fail)?;
     match FileType::from_raw_mode(about.st_mode) {
         FileType::RegularFile => Ok(about.st_size as u64),
+        // The null devices are as long as anybody wants them.
+        FileType::CharacterDevice if rustix::fs::major(about.st_rdev) == MEMORY => Ok(i64::MAX as u64),
         FileType::BlockDevice => {
             let end = rustix::fs::seek(fd, SeekFrom::End(0)).map_err(fail)?;
             Ok(end)

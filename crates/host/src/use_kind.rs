@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The twelve kinds of use, and bytes that no known mark explains.
+/// The thirteen kinds of use, and bytes that no known mark explains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum UseKind {
@@ -12,8 +12,10 @@ pub enum UseKind {
     /// Active swap
     Swap,
     PartitionTable,
-    /// Another process or the kernel has it open
+    /// Another process has it open
     HeldOpen,
+    /// The kernel or a process has claimed it for itself alone
+    HeldExclusively,
     /// A loop device shows it
     LoopBacked,
     /// md, device mapper, bcache or drbd stand on it

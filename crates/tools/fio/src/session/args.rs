@@ -153,7 +153,23 @@ fn text_of(name: &str) -> Result<String, String> {
         _ => std::fs::read(name).map(|text| bytes = text),
     };
     read.map_err(|error| error.to_string())?;
-    String::from_utf8(bytes).map_err(|_| "it is no UTF-8 text".to_owned())
+    let text = String::from_utf8(bytes).or_else(|error| latin_1(error.as_bytes()))?;
+    Ok(text)
+}
+
+/// A text of single bytes that are letters of ISO 8859-1. Names of files would be others than those that were meant.
+fn latin_1(bytes: &[u8]) -> Result<String, String> {
+    let text: String = bytes.iter().map(|byte| char::from(*byte)).collect();
+    let foreign = |line: &&str| {
+        let line = line.trim_start();
+        let told = ["#", ";", "description"].iter().any(|start| line.starts_with(start));
+        let said = line.split(['#', ';']).next().unwrap_or_default();
+        !told && !said.is_ascii()
+    };
+    match text.lines().zip(1..).find(|(line, _)| foreign(line)) {
+        Some((_, line)) => Err(format!("line {line} is no UTF-8 text, and names in it would be others")),
+        None => Ok(text),
+    }
 }
 
 /// Questions that need no job.
