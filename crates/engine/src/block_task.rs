@@ -206,7 +206,8 @@ impl Task {
         }
         let since_ns = Arc::<AtomicU64>::default();
         let source = self.source(worker, since_ns.clone())?;
-        let checks = self.blocks.verify.map(|_| Checks {
+        let checks = self.blocks.verify.map(|verify| Checks {
+            by_anyone: verify.by_anyone,
             stream: self.id,
             names: self.names.clone(),
             writer: fathom_content::fio::Writer { run: self.seed, worker: worker as u16 + 1 },

@@ -21,6 +21,8 @@ pub(crate) struct Checks {
     pub writer: fio::Writer,
     /// Where records that do not pass are kept.
     pub mismatches: Mismatches,
+    /// Whoever wrote a block, and when.
+    pub by_anyone: bool,
 }
 
 /// Fills buffers before they are written, and checks what was read.
@@ -83,6 +85,7 @@ impl Content for Filling {
         }
         let known = match operation.mark & OURS {
             0 => Known::Anyone,
+            _ if checks.by_anyone => Known::Anyone,
             _ => Known::Since(number(operation.mark)),
         };
         let wrong = match operation.mark & (CHECK | ZEROS) == CHECK | ZEROS {

@@ -68,12 +68,19 @@ pub struct Writable {
     /// What was looked at; `None` for a file that is not there yet.
     identity: Option<FileIdentity>,
     claim: Option<DeviceClaim>,
+    /// Who else has it open, where that is allowed.
+    shared_with: Vec<String>,
 }
 
 impl Writable {
     /// Where it is.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Who else has it open, each as it is told.
+    pub fn shared_with(&self) -> &[String] {
+        &self.shared_with
     }
 
     /// What holds the device for this process.
@@ -156,14 +163,15 @@ pub fn allow_among(
     let about = path.metadata().ok();
     let identity = about.as_ref().map(FileIdentity::of);
     if own_scratch(roots, path, permits) || about.as_ref().is_some_and(keeps_nothing) {
-        return Ok(Writable { path: path.to_owned(), identity, claim: None });
+        return Ok(Writable { path: path.to_owned(), identity, claim: None, shared_with: Vec::new() });
     }
     let Some(about) = about else { return allow_new(roots, path, permits, open) };
     let overwrites = consented(permits, path) || (about.is_file() && is_named(permits, path));
     // What a file holds is asked only where it decides.
     let closeness = if overwrites { Closeness::Use } else { Closeness::Whole };
     let found = inspect_among(roots, path, open, closeness);
-    judge(Candidate { path, link: path, permits, overwrites, shared: false }, found)
+    let shared = permits.shared && overwrites;
+    judge(Candidate { path, link: path, permits, overwrites, shared }, found)
 }
 
 /// Makes a plain file writable that the user named as the place to write to, whatever stands in it and whoever reads
@@ -207,7 +215,12 @@ pub fn allow_descriptor(
         }
         _ => {
             let identity = FileIdentity::of_descriptor(descriptor).map_err(|error| failed(&error))?;
-            Ok(Writable { path: path.clone(), identity: Some(identity), claim: None })
+            Ok(Writable {
+                path: path.clone(),
+                identity: Some(identity),
+                claim: None,
+                shared_with: Vec::new(),
+            })
         }
     }
 }
@@ -252,7 +265,7 @@ fn allow_new(
         Some((database, None)) if !consented_in_database(permits, &place) => {
             Err(ExecuteError::InDatabase { target, what: format!("its directory is {database}") })
         }
-        _ => Ok(Writable { path: path.to_owned(), identity: None, claim: None }),
+        _ => Ok(Writable { path: path.to_owned(), identity: None, claim: None, shared_with: Vec::new() }),
     }
 }
 
@@ -300,7 +313,9 @@ fn judge(candidate: Candidate<'_>, found: std::io::Result<Inspection>) -> Result
             return Err(ExecuteError::NotConsented { target, holds });
         }
     }
-    Ok(Writable { path: path.to_owned(), identity: Some(identity), claim })
+    let others = uses.holds.iter().filter(|holding| holding.kind == UseKind::HeldOpen);
+    let shared_with = others.map(|holding| holding.detail.clone()).collect();
+    Ok(Writable { path: path.to_owned(), identity: Some(identity), claim, shared_with })
 }
 
 /// How long a target is read for a byte that is not zero.

@@ -99,6 +99,8 @@ fn open_path(
         Access::Write => {
             let check = || guard::allow_among(roots, path, permits, others);
             let (fd, allowed) = guard::open_allowed(check, open)?;
+            let shared = |by: &String| EventKind::Shared { target: target.path.clone(), by: by.clone() };
+            happenings.extend(allowed.shared_with().iter().map(shared));
             (fd, allowed.claim())
         }
     };
@@ -123,6 +125,9 @@ fn open_path(
     Ok(OpenTarget::new(fd, size, target.direct, &target.path)?.with_claim(claim))
 }
 
+/// The kernel's number of /dev/null, /dev/zero and /dev/full.
+const MEMORY: u32 = 1;
+
 fn size_of(fd: &OwnedFd, path: &Path) -> Result<u64, ExecuteError> {
     let fail = |error: rustix::io::Errno| ExecuteError::Target {
         what: format!("cannot tell the size of {}: {error}", path.display()),
@@ -131,6 +136,8 @@ fn size_of(fd: &OwnedFd, path: &Path) -> Result<u64, ExecuteError> {
     let about = rustix::fs::fstat(fd).map_err(fail)?;
     match FileType::from_raw_mode(about.st_mode) {
         FileType::RegularFile => Ok(about.st_size as u64),
+        // The null devices are as long as anybody wants them.
+        FileType::CharacterDevice if rustix::fs::major(about.st_rdev) == MEMORY => Ok(i64::MAX as u64),
         FileType::BlockDevice => {
             let end = rustix::fs::seek(fd, SeekFrom::End(0)).map_err(fail)?;
             Ok(end)

@@ -389,7 +389,7 @@ impl<'a> Look<'a> {
             Ok(held) => return Some(held),
             Err(error) if error.raw_os_error() == Some(libc::EBUSY) => {
                 let detail = format!("{} is held exclusively by the kernel or a process", path.display());
-                self.hold(UseKind::HeldOpen, detail, "lsblk and fuser tell by whom");
+                self.hold(UseKind::HeldExclusively, detail, "lsblk and fuser tell by whom");
             }
             Err(error) => {
                 let what = format!("whether {} is held open", path.display());

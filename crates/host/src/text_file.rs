@@ -41,9 +41,17 @@ pub enum TextError {
 /// # Errors
 /// [`TextError`]
 pub fn read_named(name: &str) -> Result<String, TextError> {
+    text(read_named_bytes(name)?)
+}
+
+/// The same where the bytes need not be UTF-8.
+///
+/// # Errors
+/// [`TextError`], but for [`TextError::NotText`].
+pub fn read_named_bytes(name: &str) -> Result<Vec<u8>, TextError> {
     match name {
-        "-" => text(limited(io::stdin().lock(), BYTES_MOST)?),
-        _ => read(name),
+        "-" => limited(io::stdin().lock(), BYTES_MOST),
+        _ => read_bytes(name),
     }
 }
 

@@ -12,10 +12,12 @@ pub enum UseKind {
     /// Active swap
     Swap,
     PartitionTable,
-    /// Another process or the kernel has it open
+    /// Another process has it open
     HeldOpen,
     /// It is a running database's
     DatabaseServer,
+    /// The kernel or a process has claimed it for itself alone
+    HeldExclusively,
     /// A loop device shows it
     LoopBacked,
     /// md, device mapper, bcache or drbd stand on it
@@ -44,6 +46,7 @@ impl UseKind {
             UseKind::Mounted
             | UseKind::Swap
             | UseKind::HeldOpen
+            | UseKind::HeldExclusively
             | UseKind::DatabaseServer
             | UseKind::LoopBacked
             | UseKind::Holder

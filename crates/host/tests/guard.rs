@@ -67,6 +67,8 @@ fn rows(kind: UseKind) -> Vec<Row> {
             Devices("a whole disk opened exclusively", held_whole),
             Files("a file opened by another process", held_file),
         ],
+        // Seen beside the process that has it open.
+        HeldExclusively => Vec::new(),
         LoopBacked => vec![
             Devices("a loop device on a file", looped_file),
             Devices("a loop device on a partition", looped_partition),

@@ -44,6 +44,13 @@ pub enum EventKind {
         /// How many like it were seen (only the first ones are kept one by one).
         times: u64,
     },
+    /// A target that is written to and that others have open, too.
+    Shared {
+        /// The target's path.
+        target: String,
+        /// Who: a process with its number and name.
+        by: String,
+    },
     /// What was read is not what was written.
     Mismatch {
         stream: StreamId,

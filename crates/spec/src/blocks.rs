@@ -354,6 +354,9 @@ pub struct Verify {
     /// Before that pass what was written is synced and dropped from the page cache, so that the disk is what answers.
     #[serde(default)]
     pub from_disk: bool,
+    /// Whoever wrote a block and when: a header is right in any case where its hash is.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub by_anyone: bool,
     /// Write nothing, only check.
     pub only: bool,
     /// The first mismatch ends the run.
@@ -370,6 +373,7 @@ impl Verify {
         checkers: 0,
         then_read_pass: false,
         from_disk: false,
+        by_anyone: false,
         only: false,
         fatal: false,
         discards: None,

@@ -27,12 +27,15 @@ pub struct Permits {
     pub named: Vec<String>,
     /// When consent is needed.
     pub policy: Policy,
+    /// Other processes may have open what the user consented to.
+    #[serde(default)]
+    pub shared: bool,
 }
 
 impl Permits {
     /// Nothing but what is added.
     pub const fn new(policy: Policy) -> Self {
-        Permits { scratch: Vec::new(), consents: Vec::new(), named: Vec::new(), policy }
+        Permits { scratch: Vec::new(), consents: Vec::new(), named: Vec::new(), policy, shared: false }
     }
 
     /// A scratch file of this process.

@@ -60,7 +60,7 @@ const NOT_RENAMED_YET: &[&str] = &[];
 /// A crate that is not listed has none.
 const TUPLE_PARAMETERS: &[(&str, usize)] = &[
     ("cli", 1),
-    ("drive", 3),
+    ("drive", 2),
     ("engine", 21),
     ("tools/fio", 7),
     ("tools/ioping", 2),

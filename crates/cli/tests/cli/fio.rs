@@ -121,7 +121,7 @@ fn bad_input_is_told_with_its_place_and_status_1() {
 #[test]
 fn questions_are_answered_without_a_run() {
     let place = Place::new();
-    assert_eq!(fio(&place, "--version").ends(0).out, "fio-3.33\n");
+    assert_eq!(fio(&place, "--version").ends(0).out, "fio-3.42\n");
     std::fs::write(place.path().join("x.fio"), "[global]\nbs=4k\n[a]\nsize=1m\nstonewall\n").unwrap();
     assert_eq!(fio(&place, "--showcmd x.fio").ends(0).out, "fio --bs=4k --name=a --size=1m --stonewall \n");
     fio(&place, "--parse-only x.fio").ends(0);
@@ -139,7 +139,7 @@ fn a_link_named_fio_speaks_fio() {
     let mut command = Command::new(link);
     command.arg("--version");
     place.at_home(&mut command);
-    assert_eq!(say(command).ends(0).out, "fio-3.33\n");
+    assert_eq!(say(command).ends(0).out, "fio-3.42\n");
 }
 
 #[test]
@@ -229,7 +229,12 @@ fn counts_are_those_of_the_debian_fio() {
         theirs.at_home(&mut command);
         let peer = say(command).ends(0);
         assert_eq!(counts(&said), counts(&peer), "{words}");
-        let options = |said: &Said| said.json()["jobs"][0]["job options"].clone();
+        // fio 3.33 does not tell flags that have no value.
+        let options = |said: &Said| {
+            let mut options = said.json()["jobs"][0]["job options"].clone();
+            options.as_object_mut().expect("an object").retain(|_, value| value != "");
+            options
+        };
         assert_eq!(options(&said), options(&peer), "{words}");
         for file in std::fs::read_dir(theirs.path()).unwrap().flatten() {
             let name = file.file_name();

@@ -230,3 +230,64 @@ fn what_is_wrong_with_a_block_is_told_in_fios_words_first() {
         }
     }
 }
+
+#[test]
+fn the_null_devices_are_read_and_written() {
+    let (place, _quiet) = (Place::new(), alone());
+    for words in ["--filename=/dev/zero --rw=randread", "--filename=/dev/null --rw=write"] {
+        let words = format!("--name=a --size=64k {words} --output-format=json");
+        let told = counts(&fio(&place, &words).ends(0));
+        assert_eq!(told[0].1 + told[0].2, 16, "{words}");
+        if let Some(said) = peer(&place, &words, 0) {
+            assert_eq!(counts(&said), told);
+        }
+    }
+    let said = fio(&place, "--name=a --filename=/dev/zero --rw=read").ends(1);
+    assert!(said.err.contains("you need to specify size="), "{}", said.err);
+}
+
+#[test]
+fn what_others_have_open_is_written_to_with_a_note() {
+    let (place, _quiet) = (Place::new(), alone());
+    let open = std::fs::File::open(place.file("f", 65_536)).expect("it was made");
+    let mut command = place.fathom(&["fio", "--name=a", "--filename=f", "--size=64k", "--rw=write"]);
+    command.env("FATHOM_NOTES", "1");
+    let said = crate::place::say(command).ends(0);
+    assert!(said.err.contains("f was written to while others had it open: process"), "{}", said.err);
+    drop(open);
+}
+
+#[test]
+fn a_job_file_in_latin_1_runs_unless_a_name_is_not_utf_8() {
+    let (place, _quiet) = (Place::new(), alone());
+    let file = |text: &[u8]| std::fs::write(place.path().join("x.fio"), text).expect("it can be written");
+    file(b"# gr\xf6\xdfe\n[a]\nsize=64k ; f\xfcr alle\nioengine=null\ndescription=\xe4\n");
+    assert_eq!(counts(&fio(&place, "x.fio --output-format=json").ends(0))[0].1, 16);
+    file(b"[a]\nsize=64k\nfilename=\xf6\n");
+    let said = fio(&place, "x.fio").ends(1);
+    assert!(said.err.contains("line 3 is no UTF-8 text"), "{}", said.err);
+}
+
+#[test]
+fn samples_are_told_with_gtod_reduce() {
+    let (place, _quiet) = (Place::new(), alone());
+    let words = "--name=a --size=1m --ioengine=null --rw=read --gtod_reduce=1 --rate_iops=100 --runtime=1200ms --time_based";
+    for said in [Some(fio(&place, words).ends(0)), peer(&place, words, 0)].into_iter().flatten() {
+        assert!(said.out.contains("   bw (") && said.out.contains("   iops        : min="), "{}", said.out);
+        assert!(!said.out.contains("lat ("), "{}", said.out);
+    }
+}
+
+#[test]
+fn files_are_written_out_many_at_a_time_each_to_its_end() {
+    let (place, _quiet) = (Place::new(), alone());
+    fio(&place, "--name=a --rw=randread --nrfiles=150 --filesize=10k --number_ios=1").ends(0);
+    for number in 0..150 {
+        let bytes = std::fs::read(place.path().join(format!("a.0.{number}"))).expect("it was laid out");
+        assert_eq!(bytes.len(), 10_240);
+        assert!(
+            bytes.iter().any(|byte| *byte != 0) && bytes[9_000..].iter().any(|byte| *byte != 0),
+            "{number}"
+        );
+    }
+}

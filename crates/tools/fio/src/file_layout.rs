@@ -84,6 +84,9 @@ pub(crate) fn null_files(job: &Job) -> u64 {
     }
 }
 
+/// The size of a file that has none: /dev/null and /dev/zero.
+pub const ENDLESS: u64 = i64::MAX as u64;
+
 /// Where a clone works, from what was said and what is there.
 pub fn territory(job: &Job, clone: u32, facts: &Facts) -> Result<Territory, Trouble> {
     let wrong = |what: String, hint: &str| Trouble::at(&job.at, format!("{}: {what}", job.name), hint);
@@ -118,7 +121,7 @@ pub fn territory(job: &Job, clone: u32, facts: &Facts) -> Result<Territory, Trou
         (None, Some(each)) if smallest == 0 => each,
         _ => smallest,
     };
-    if each.unwrap_or(real) == 0 {
+    if each.unwrap_or(real) == 0 || (each.is_none() && real == ENDLESS) {
         return Err(wrong(
             "you need to specify size=".to_owned(),
             "say size=1g, or name a file that is there",

@@ -154,7 +154,7 @@ pub fn show_command(sections: &[Section], only: &[String], out: &mut impl Write)
 
 /// `--help`.
 pub fn usage(out: &mut impl Write) -> io::Result<()> {
-    writeln!(out, "fio [options] [job options] [job files]  (fathom speaks fio 3.33's language)")?;
+    writeln!(out, "fio [options] [job options] [job files]  (fathom speaks fio 3.42's language)")?;
     let lines = [
         ("--name=NAME", "begin a job; the options of jobs behind it are its own"),
         ("--section=NAME", "run this section of the job files only; may be said again"),

@@ -49,7 +49,7 @@ pub struct Typed {
     pub at: Place,
     /// Everything said for it or before it in `[global]`.
     pub values: OptionValues,
-    /// What its own section says, in order: canonical names and values; bare flags are not told, as in fio 3.33.
+    /// What its own section says, in order: canonical names and values, that of a bare flag empty.
     pub own: Arc<[(&'static str, String)]>,
     /// It is the first of a job file that is not the first: it waits for all before it.
     pub begins_file: bool,
@@ -68,7 +68,7 @@ pub struct Parts {
     pub files: Vec<Vec<Section>>,
 }
 
-/// Canonical names and values of what `[global]` said, in order, without bare flags; `None`: there was none.
+/// Canonical names and values of what `[global]` said, in order, those of bare flags empty; `None`: there was none.
 pub type Globals = Option<Vec<(&'static str, String)>>;
 
 /// Puts jobs together, one after the other: first those of the command line, then the files in order. `only`: the sections
@@ -159,7 +159,7 @@ impl Maker<'_> {
             match one(id, &setting, layer.base, &engine, in_job) {
                 Ok(Some((id, value))) => {
                     let Setting { value: text, at, .. } = setting;
-                    said.extend(text.map(|text| (id.name(), text)));
+                    said.push((id.name(), text.unwrap_or_default()));
                     layer.values.set(id, Given { value, at });
                 }
                 Ok(None) => {}
@@ -274,11 +274,11 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn aliases_are_told_by_their_canonical_name_and_bare_flags_not_at_all() {
+    fn aliases_are_told_by_their_canonical_name_and_bare_flags_without_a_value() {
         let done = jobs("[a]\nblocksize=4k\nreadwrite=randread\nstonewall\nbs=8k\n").unwrap();
         let own: Vec<&str> = done.jobs[0].own.iter().map(|(name, _)| *name).collect();
-        assert_eq!(own, ["bs", "rw"]);
-        assert_eq!(done.jobs[0].own[0].1, "8k");
+        assert_eq!(own, ["bs", "rw", "stonewall"]);
+        assert_eq!((done.jobs[0].own[0].1.as_str(), done.jobs[0].own[2].1.as_str()), ("8k", ""));
     }
 
     #[test]

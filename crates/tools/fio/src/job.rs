@@ -1,6 +1,6 @@
 //! What a job means: the values of its options with fio's defaults where nothing was said.
 
-use super::diagnostic::Place;
+use super::diagnostic::{Place, Trouble};
 use super::numbers::Amount;
 use super::recording::Replay;
 use super::report::windows::WindowValue;
@@ -52,6 +52,11 @@ pub struct Job {
     pub report: Reporting,
     /// What it puts up with, and what it is to the system.
     pub terms: Terms,
+}
+
+/// What is wrong with a job as a whole, at its header.
+pub(super) fn wrong(job: &Job, what: impl std::fmt::Display, hint: &str) -> Trouble {
+    Trouble::at(&job.at, format!("{}: {what}", job.name), hint)
 }
 
 /// When a job begins.
@@ -312,6 +317,8 @@ pub struct Data {
     pub do_verify: bool,
     /// Only check.
     pub verify_only: bool,
+    /// Whoever wrote a block and when.
+    pub by_anyone: bool,
     /// The first mismatch ends the job.
     pub fatal: bool,
     /// Blocks that are not as they should be go into files.
@@ -507,6 +514,8 @@ pub struct Reporting {
     pub log_priority: bool,
     /// `write_iolog=`.
     pub iolog: Option<String>,
+    /// The clock of `job_start`, by `clock_gettime`'s number.
+    pub start_clock: u32,
     /// The clone's number in names of logs.
     pub per_job_logs: bool,
     /// Times in logs count from where this clock of the system does (`clock_gettime`'s number).

@@ -29,6 +29,7 @@ mod cmdprio;
 pub mod commandline;
 mod dedupe;
 pub mod diagnostic;
+mod distribution;
 pub mod doc;
 pub mod engines;
 pub mod expression;

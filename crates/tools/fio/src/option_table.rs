@@ -1,4 +1,5 @@
-//! The table of every option of fio 3.33, in the order of its `--cmdhelp=all`; the words are our own. Knows nothing of
+//! The table of every option of fio 3.33, in the order of its `--cmdhelp=all`, and of those that came until 3.42; the words
+//! are our own. Knows nothing of
 //! how values are read: see [`values`](super::values).
 
 use super::numbers::TimeUnit::{self, Micros, Millis, Seconds};
@@ -153,6 +154,10 @@ options! {
         Randrepeat = "randrepeat", 1, Bool, "1", Works, "The same random order in each run", "";
         Randseed = "randseed", 1, Integer(i64::MIN, MOST), "0x89", Works, "Seed of everything random", "";
         Norandommap = "norandommap", 1, Flag, "", Works, "Blocks may come again before all were touched", "";
+        Sprandom = "sprandom", 1, Bool, "0", Refused, "Writes that leave a flash device as a long random load does", "no model of a device's garbage collection is kept; write it twice over at random";
+        SprNumRegions = "spr_num_regions", 2, Integer(1, MOST), "", Idle, "Its regions", "see sprandom";
+        SprOp = "spr_op", 2, Floats(0.0, 1e9), "", Idle, "The device's spare part", "see sprandom";
+        SprCs = "spr_cs", 2, Integer(0, MOST), "", Idle, "The device's cache, bytes", "see sprandom";
         Softrandommap = "softrandommap", 2, Bool, "0", Idle, "Go on without a map if there is no memory for it", "the order once over all blocks needs no map";
         IgnoreError = "ignore_error", 1, Text, "", Works, "Errors that do not end the job", "";
         RwSequencer = "rw_sequencer", 0, One(&["sequential", "identical"]), "sequential", Works, "What `:n` of rw does", "";
@@ -175,6 +180,7 @@ options! {
         NumberIos = "number_ios", 0, Integer(0, MOST), "0", Works, "End after so many I/Os", "";
         RandomGenerator = "random_generator", 0, One(&["tausworthe", "lfsr", "tausworthe64"]), "tausworthe", Works, "Which generator draws offsets", "";
         RandomDistribution = "random_distribution", 0, Begins(&["random", "zipf", "pareto", "normal", "zoned", "zoned_abs"]), "random", Works, "Which blocks are likely", "one for all directions, at its usual centre";
+        RandomSequenceStride = "random_sequence_stride", 1, Integer(0, MOST), "0", Refused, "From one place of a sequence to the next", "random_distribution=sequence is not made";
         PercentageRandom = "percentage_random", 0, Integers(0, 100), "100,100,100", Works, "How much of a random load is random", "one value for all directions";
         Allrandrepeat = "allrandrepeat", 0, Bool, "0", Idle, "Repeat everything random, not only the offsets", "everything random comes from one seed already";
         Nrfiles = "nrfiles" or "nr_files", 0, Integer(1, MOST), "1", Works, "Files of a job", "";
@@ -197,6 +203,7 @@ options! {
         TimeBased = "time_based", 0, Flag, "", Works, "Go on for the whole runtime, again and again", "";
         VerifyOnly = "verify_only", 0, Flag, "", Works, "Write nothing, check what an earlier run wrote", "";
         RampTime = "ramp_time", 0, Time(Seconds), "", Works, "Run so long before anything counts", "takes nothing of `io_size` (fio: of `number_ios` only); jobs that verify count as fio does";
+        RampSize = "ramp_size", 0, Size, "0", Refused, "Bytes before anything counts", "a ramp is a time here: say ramp_time";
         Clocksource = "clocksource", 0, One(&["gettimeofday", "clock_gettime", "cpu"]), "", Idle, "Which clock", "the processor's counter where it is steady, else clock_gettime";
         Mem = "mem" or "iomem", 0, Begins(&["malloc", "shm", "shmhuge", "mmap", "mmapshared", "mmaphuge", "cudamalloc"]), "malloc", Works, "Memory of the buffers", "page-aligned anonymous memory whichever is said, in huge pages for shmhuge and mmaphuge where the system holds free ones";
         IomemAlign = "iomem_align" or "mem_align", 0, Integer(1, MOST), "", Idle, "Alignment of the buffers", "buffers are aligned to pages";
@@ -207,6 +214,7 @@ options! {
         VerifyInterval = "verify_interval", 1, Integer(2, MOST), "", Works, "A header every so many bytes", "";
         VerifyOffset = "verify_offset", 1, Integer(0, MOST), "", Works, "The header changes places with the bytes there", "";
         VerifyPattern = "verify_pattern", 1, Text, "", Works, "The bytes for verify=pattern; `'file'` are the first of a file", "%o with verify=pattern only";
+        VerifyPatternInterval = "verify_pattern_interval", 1, Integer(0, MOST), "0", Refused, "The pattern begins anew after so many bytes", "a pattern begins with its block: say verify_pattern without it";
         VerifyFatal = "verify_fatal", 1, Bool, "0", Works, "The first mismatch ends the job", "";
         VerifyDump = "verify_dump", 1, Bool, "0", Works, "Files of the wrong block", "FILE.OFFSET.received, of the first 16; what it should be is told by the record";
         VerifyAsync = "verify_async", 1, Integer(0, MOST), "0", Works, "Threads that check", "beside each worker; a latency ends when the bytes are there";
@@ -216,6 +224,9 @@ options! {
         ExperimentalVerify = "experimental_verify", 1, Bool, "0", Refused, "Replay the writes from their seed", "fio says of it itself that it is an experiment";
         VerifyStateLoad = "verify_state_load", 1, Bool, "0", Works, "Check no more than a saved state says was written", "of jobs that read or only verify";
         VerifyStateSave = "verify_state_save", 1, Bool, "1", Works, "Save at the end how far the writing got", "";
+        VerifyPolicy = "verify_policy", 0, Text, "", Refused, "Which writes a state vouches for", "a state holds each write and whether it came back";
+        VerifyWriteSequence = "verify_write_sequence", 0, Bool, "1", Works, "Look at the number of the write in headers", "0: whoever wrote a block and when";
+        VerifyHeaderSeed = "verify_header_seed", 0, Bool, "1", Works, "Look at the seed in headers", "0: whoever wrote a block and when";
         TrimPercentage = "trim_percentage", 1, Integer(0, 100), "0", Works, "Discard some of the blocks that are to be checked", "with trim_backlog, as in fio; works with rw=write too, where fio 3.33 fails";
         TrimVerifyZero = "trim_verify_zero", 2, Bool, "1", Works, "Discarded blocks must read as zeros", "0: they are not read";
         TrimBacklog = "trim_backlog", 2, Integer(0, MOST), "", Works, "Discard after so many writes", "";
@@ -249,11 +260,14 @@ options! {
         Lockmem = "lockmem", 0, Size, "0", Works, "Memory to hold locked", "";
         Rwmixread = "rwmixread", 0, Integer(0, 100), "50", Works, "Percent of reads in a mix", "";
         Rwmixwrite = "rwmixwrite", 0, Integer(0, 100), "50", Works, "Percent of writes in a mix", "";
+        Rwmixcycle = "rwmixcycle", 1, Integer(0, MOST), "500", Idle, "Length of a cycle of the mix", "each I/O is drawn; it has no effect in fio either";
         Nice = "nice", 0, Integer(-20, 19), "0", Works, "CPU priority", "";
         Prio = "prio", 0, Integer(0, 7), "", Works, "I/O priority", "";
+        Priohint = "priohint", 1, Integer(0, 1023), "0", Refused, "A hint beside the priority", "no kernel here takes one";
         Prioclass = "prioclass", 0, Integer(0, 3), "", Works, "Class of I/O priority", "";
         Thinktime = "thinktime", 0, Time(Micros), "0", Works, "A pause between I/Os", "";
         ThinktimeSpin = "thinktime_spin", 1, Time(Micros), "0", Works, "Of that, busy", "";
+        Thinkcycles = "thinkcycles", 1, Integer(0, MOST), "0", Refused, "Spin for so many cycles of the CPU", "a cycle is no length of time: say thinktime_spin";
         ThinktimeBlocks = "thinktime_blocks", 1, Integer(1, MOST), "1", Works, "A pause after so many", "";
         ThinktimeBlocksType = "thinktime_blocks_type", 1, One(&["complete", "issue"]), "complete", Works, "What is counted", "complete only";
         ThinktimeIotime = "thinktime_iotime", 1, Time(Seconds), "0", Works, "A pause after so long", "";
@@ -285,6 +299,7 @@ options! {
         NumaCpuNodes = "numa_cpu_nodes", 0, Text, "", Works, "CPUs of these nodes, whatever cpus_allowed says", "";
         NumaMemPolicy = "numa_mem_policy", 0, Text, "", Works, "Where memory comes from", "";
         EndFsync = "end_fsync", 0, Bool, "0", Works, "An fsync after the last write", "";
+        EndSyncfs = "end_syncfs", 0, Bool, "0", Refused, "A syncfs after the last write", "it would write out other programs' data: say end_fsync=1";
         FsyncOnClose = "fsync_on_close", 0, Bool, "0", Works, "An fsync before closing", "";
         Unlink = "unlink", 0, Bool, "0", Works, "Remove the files that were made", "";
         UnlinkEachLoop = "unlink_each_loop", 0, Bool, "0", Works, "Remove them before each loop but the first", "not with loops: files stay open while a job runs";
@@ -315,6 +330,7 @@ options! {
         LogUnixEpoch = "log_unix_epoch", 0, Bool, "0", Works, "Times since 1970", "";
         LogAlternateEpoch = "log_alternate_epoch", 0, Bool, "0", Works, "Times of another clock", "";
         LogAlternateEpochClockId = "log_alternate_epoch_clock_id", 0, Integer(0, MOST), "", Works, "Which clock", "those of CPU time are refused";
+        JobStartClockId = "job_start_clock_id", 0, Integer(0, MOST), "0", Works, "The clock of job_start in JSON", "those of CPU time are refused";
         BlockErrorPercentiles = "block_error_percentiles", 0, Bool, "0", Refused, "How long blocks live under trims", "no such statistic is kept";
         GroupReporting = "group_reporting", 0, Flag, "", Works, "One report for a group", "";
         Stats = "stats", 0, Bool, "1", Works, "Is the job reported?", "";
@@ -358,6 +374,7 @@ options! {
         Steadystate = "steadystate" or "ss", 0, Text, "iops_slope:0.01%", Works, "End when steady", "of each job; of a group together with group_reporting";
         SteadystateDuration = "steadystate_duration" or "ss_dur", 1, Time(Seconds), "0", Works, "Steady for so long", "";
         SteadystateRampTime = "steadystate_ramp_time" or "ss_ramp", 1, Time(Seconds), "0", Works, "Look after so long", "";
+        SteadystateCheckInterval = "steadystate_check_interval" or "ss_interval", 1, Time(Seconds), "1", Refused, "Look once in so long", "it is looked at each second";
     }
     of ["io_uring", "pvsync2", "sg", "io_uring_cmd"] {
         Hipri = "hipri", 0, Flag, "", Works, "Poll for completions", "";
@@ -389,7 +406,24 @@ options! {
     }
     of ["io_uring", "io_uring_cmd"] {
         ForceAsync = "force_async", 0, Integer(0, MOST), "0", Works, "Each so many-th through a thread of the kernel", "io_uring";
+        WriteMode = "write_mode", 0, One(&["write", "uncor", "zeroes", "verify"]), "write", Refused, "Which command writes are", "no passthrough";
+        VerifyMode = "verify_mode", 0, One(&["read", "compare"]), "read", Refused, "Which command verifies are", "no passthrough";
+        MdPerIoSize = "md_per_io_size", 0, Integer(0, MOST), "0", Refused, "Bytes of metadata", "no passthrough";
+        PiAct = "pi_act", 0, Integer(0, 1), "1", Refused, "Protection information by the device", "no passthrough";
+        PiChk = "pi_chk", 0, Text, "", Refused, "What of it is checked", "no passthrough";
+        Apptag = "apptag", 0, Integer(0, MOST), "4660", Refused, "Its application tag", "no passthrough";
+        ApptagMask = "apptag_mask", 0, Integer(0, MOST), "65535", Refused, "The tag's mask", "no passthrough";
+        Deac = "deac", 0, Bool, "0", Refused, "Deallocate what zeroes are written to", "no passthrough";
         CmdType = "cmd_type", 0, One(&["nvme"]), "nvme", Refused, "Kind of command", "no passthrough";
+    }
+    of [] {
+        Fdp = "fdp", 0, Bool, "0", Refused, "Flexible data placement", "no passthrough";
+        DataPlacement = "data_placement" or "dataplacement", 0, One(&["none", "fdp", "streams"]), "none", Refused, "Where a device places data", "no passthrough";
+        FdpPliSelect = "fdp_pli_select" or "plid_select", 0, Text, "", Refused, "How placements are chosen", "no passthrough";
+        FdpPli = "fdp_pli" or "plids", 0, Text, "", Refused, "Which placements", "no passthrough";
+        DpScheme = "dp_scheme", 0, Text, "", Refused, "A file of placements", "no passthrough";
+        NumRange = "num_range", 0, Integer(1, 256), "1", Refused, "Ranges of a trim", "each trim is one range";
+        CmdprioHint = "cmdprio_hint", 0, Integers(0, 1023), "", Refused, "A hint beside their priority", "no kernel here takes one";
     }
     of ["mmap"] {
         Thp = "thp", 0, Bool, "0", Works, "Ask for huge pages", "";

@@ -21,6 +21,12 @@ pub fn reported(jobs: &[Job], planned: &Planned, process: u32) -> Vec<ReportJob>
         .collect()
 }
 
+/// What a clock of the system shows more than that of the day, ms.
+fn clock_offset_ms(clock: u32) -> i64 {
+    let ms = |clock| fathom_drive::system_clock_ms(clock).and_then(|ms| i64::try_from(ms).ok());
+    if clock == 0 { 0 } else { ms(clock).zip(ms(0)).map_or(0, |(own, day)| own - day) }
+}
+
 fn of_job(job: &Job) -> ReportJob {
     let report = &job.report;
     let (lat, clat, slat) = report.disabled;
@@ -57,6 +63,7 @@ fn of_job(job: &Job) -> ReportJob {
         priority: job.terms.standing.io_priority.unwrap_or_default(),
         continue_on_error: job.terms.counts_errors,
         excused: job.terms.excused.clone(),
+        clock_offset_ms: clock_offset_ms(report.start_clock),
         verify_only: job.data.verify_only && job.direction.verbs.contains(&Verb::Write),
         bytes_each: job.area.file_size.filter(|_| job.engine.is_about_files()).map(|(_, most)| most),
         untold_syncs: match (job.sync.fsync, job.sync.end_fsync) {

@@ -27,7 +27,8 @@ pub(crate) fn reporting(reader: &OptionReader) -> Result<Reporting, Trouble> {
         ),
         percentiles,
         disabled: (off(OptionId::DisableLat), off(OptionId::DisableClat), off(OptionId::DisableSlat)),
-        without_bandwidth: off(OptionId::DisableBwMeasurement),
+        // gtod_reduce turns this off in fio, too, and fio samples all the same.
+        without_bandwidth: reader.said_switch(OptionId::DisableBwMeasurement).unwrap_or(false),
         unified: match reader.word(OptionId::UnifiedRwReporting) {
             "1" | "mixed" => "mixed",
             "2" | "both" => "both",
@@ -42,6 +43,7 @@ pub(crate) fn reporting(reader: &OptionReader) -> Result<Reporting, Trouble> {
         iolog: reader.some_text(OptionId::WriteIolog).filter(|_| !reader.is_said(OptionId::ReadIolog)),
         per_job_logs: reader.switch(OptionId::PerJobLogs),
         log_epoch: epoch(reader)?,
+        start_clock: clock(reader, OptionId::JobStartClockId)?,
         log_window: match reader.word(OptionId::LogWindowValue) {
             "max" | "1" => WindowValue::Largest,
             "both" | "2" => WindowValue::Both,
@@ -59,13 +61,18 @@ fn epoch(reader: &OptionReader) -> Result<Option<u32>, Trouble> {
     if !unix && !other {
         return Ok(None);
     }
-    let clock = reader.small(OptionId::LogAlternateEpochClockId)?;
+    clock(reader, OptionId::LogAlternateEpochClockId).map(Some)
+}
+
+/// A clock that tells the time.
+fn clock(reader: &OptionReader, id: OptionId) -> Result<u32, Trouble> {
+    let clock = reader.small(id)?;
     if !CLOCKS.contains(&clock) {
         let what = format!("no clock that tells the time has the number {clock}");
         let hint = "say 0 (since 1970), 1 (monotonic), 4 (raw), 7 (since boot) or 11 (TAI)";
-        return Err(reader.wrong(OptionId::LogAlternateEpochClockId, &what, hint));
+        return Err(reader.wrong(id, &what, hint));
     }
-    Ok(Some(clock))
+    Ok(clock)
 }
 
 /// Linux's clocks that do not count CPU time.

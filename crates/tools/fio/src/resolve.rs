@@ -3,6 +3,7 @@
 use super::cmdprio;
 use super::dedupe;
 use super::diagnostic::Trouble;
+use super::distribution::check_distribution;
 use super::engines::engine;
 use super::inherit::Typed;
 use super::job::*;
@@ -14,7 +15,6 @@ use super::placement::{conditions, cpus};
 use super::reader::OptionReader;
 use super::replay;
 use super::report_options::reporting;
-use super::streams::check_distribution;
 use super::values::split_names;
 use fathom_spec::{Think, Verb};
 
@@ -420,6 +420,8 @@ fn data(reader: &OptionReader, direction: &Direction) -> Result<Data, Trouble> {
         verify_offset: reader.small(OptionId::VerifyOffset)?,
         do_verify: reader.switch(OptionId::DoVerify),
         verify_only: reader.switch(OptionId::VerifyOnly),
+        by_anyone: !(reader.switch(OptionId::VerifyWriteSequence)
+            && reader.switch(OptionId::VerifyHeaderSeed)),
         fatal: reader.switch(OptionId::VerifyFatal),
         dumps: reader.switch(OptionId::VerifyDump),
         backlog: backlog

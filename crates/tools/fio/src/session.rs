@@ -157,6 +157,15 @@ impl JobSet {
         };
         findings.complete(&mut reports);
         state::save(&members, &self.general, &outcome.progress, seed, &self.console);
+        for event in &outcome.run.events {
+            if let EventKind::Shared { target, by } = &event.what {
+                let text = format!("{target} was written to while others had it open: {by}");
+                if self.environment.speaks_notes() {
+                    self.console.complain(format_args!("note: {text}"));
+                }
+                measurement.record.notes.push(Note { text, hint: None });
+            }
+        }
         let mut run = outcome.run;
         run.name = run.plan.streams.first().map_or_else(String::new, |stream| stream.name.clone());
         run.load = load_of(&run.plan);

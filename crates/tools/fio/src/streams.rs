@@ -1,9 +1,9 @@
 //! One clone as a stream: what it does, at what pace, until when, and what is kept of it.
 
 use super::diagnostic::Trouble;
+use super::distribution::distribution;
 use super::file_layout::{Territory, align, column, least_block, null_files, ranges};
-use super::job::{Hint, Job};
-use super::numbers;
+use super::job::{Hint, Job, wrong};
 use super::random::mixed;
 use super::recording::Replay;
 use fathom_spec::*;
@@ -22,10 +22,6 @@ pub struct Ground<'a> {
     pub chance: u64,
     /// The recording that it replays, and its longest operation.
     pub trace: Option<(TargetId, u32)>,
-}
-
-fn wrong(job: &Job, what: impl std::fmt::Display, hint: &str) -> Trouble {
-    Trouble::at(&job.at, format!("{}: {what}", job.name), hint)
 }
 
 /// The stream of a clone, without its group and what it starts after.
@@ -287,94 +283,6 @@ fn pattern(job: &Job, length: u64) -> Result<Pattern, Trouble> {
     }
 }
 
-/// What is wrong with a job's distribution, as far as it can be told without its files.
-pub fn check_distribution(job: &Job) -> Result<(), Trouble> {
-    if job.direction.random { distribution(job, None).map(|_| ()) } else { Ok(()) }
-}
-
-/// `length`: bytes of the region, where they are known.
-fn distribution(job: &Job, length: Option<u64>) -> Result<Pattern, Trouble> {
-    let (word, rest) = &job.direction.distribution;
-    let rest = rest.as_deref().unwrap_or_default();
-    let number = |least: f64, most: f64| {
-        let mut parts = rest.split(':');
-        let value = parts.next().and_then(|text| text.parse::<f64>().ok());
-        let value = value.filter(|value| (least..=most).contains(value));
-        if parts.next().is_some() {
-            return Err(wrong(job, "a distribution has its usual centre", "leave the second number out"));
-        }
-        value.ok_or_else(|| {
-            wrong(
-                job,
-                format!("random_distribution={word}:{rest} is not possible"),
-                "say zipf:1.2, pareto:0.2 or normal:20",
-            )
-        })
-    };
-    match *word {
-        "random" => Ok(Pattern::Uniform { once: job.direction.map }),
-        "zipf" => {
-            let theta = number(0.0, 100.0)?;
-            // At 1 the sum that the law rests on has another form; fio refuses it.
-            if theta == 1.0 {
-                Err(wrong(job, "zipf theta must be different than 1.0", "say 0.99 or 1.01"))
-            } else {
-                Ok(Pattern::Zipf(theta))
-            }
-        }
-        "pareto" => Ok(Pattern::Pareto(number(f64::MIN_POSITIVE, 0.999_999)?)),
-        "normal" => Ok(Pattern::Normal(number(0.0, 99.999_999)?)),
-        "zoned_abs" => zones(job, rest, length, true),
-        _ => zones(job, rest, None, false),
-    }
-}
-
-/// `60/10:30/20:10/70`: percent of accesses, percent of the region or, absolute, bytes of it, of which there are `length`.
-fn zones(job: &Job, text: &str, length: Option<u64>, absolute: bool) -> Result<Pattern, Trouble> {
-    let hint = "say zoned:60/10:30/20:10/70";
-    if text.contains(',') {
-        return Err(wrong(job, "one list of zones for all directions", hint));
-    }
-    let mut zones = Vec::new();
-    for part in text.split(':').filter(|part| !part.is_empty()) {
-        let read = part.split_once('/').and_then(|(share, size)| {
-            let share = share.trim().parse::<f64>().ok().filter(|s| (0.0..=100.0).contains(s))?;
-            // A share of what is left, once all others are known.
-            let size = if size.trim().is_empty() && !absolute {
-                f64::NAN
-            } else if absolute {
-                numbers::bytes(size, numbers::KbBase::Old)? as f64
-            } else {
-                size.trim().parse::<f64>().ok().filter(|s| (0.0..=100.0).contains(s))?
-            };
-            Some((share, size))
-        });
-        zones.push(read.ok_or_else(|| wrong(job, format!("{part:?} is no zone"), hint))?);
-    }
-    let blank = zones.iter().filter(|zone| zone.1.is_nan()).count();
-    let said: f64 = zones.iter().map(|zone| zone.1).filter(|size| !size.is_nan()).sum();
-    let left = (100.0 - said).max(0.0) / blank.max(1) as f64;
-    zones.iter_mut().filter(|zone| zone.1.is_nan()).for_each(|zone| zone.1 = left);
-    let shares: f64 = zones.iter().map(|zone| zone.0).sum();
-    let sizes: f64 = zones.iter().map(|zone| zone.1).sum();
-    if zones.is_empty() || zones.len() > 256 || shares != 100.0 || (!absolute && sizes > 100.0) {
-        let what =
-            "zones must be 1 to 256, of 100 percent of the accesses and at most 100 percent of the region";
-        return Err(wrong(job, what, hint));
-    }
-    if let Some(length) = length.filter(|_| absolute) {
-        if sizes > length as f64 {
-            return Err(wrong(
-                job,
-                "zoned_abs sizes exceed file size",
-                "say smaller zones, or a larger size=",
-            ));
-        }
-        zones.iter_mut().for_each(|zone| zone.1 *= 100.0 / length as f64);
-    }
-    Ok(Pattern::Zoned(zones))
-}
-
 /// fio's generators only where they are asked for; else our own, of which nothing can be seen.
 fn generator(job: &Job, ground: &Ground) -> Generator {
     let base = if job.direction.repeat { job.direction.seed } else { ground.chance };
@@ -493,6 +401,7 @@ fn verify(job: &Job) -> Option<Verify> {
         checkers: data.checkers,
         then_read_pass: data.do_verify && job.direction.verbs.contains(&Verb::Write),
         from_disk: job.place.invalidate && !job.sync.direct,
+        by_anyone: data.by_anyone,
         only: data.verify_only,
         fatal: data.fatal,
         discards: data.discards,

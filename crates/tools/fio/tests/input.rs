@@ -113,7 +113,10 @@ fn directions_and_orders() {
     let straight = Pattern::Sequential(Begin::First);
     assert_eq!(told("rw=write"), (Mix::Only(Verb::Write), straight.clone()));
     assert_eq!(told("rw=trim"), (Mix::Only(Verb::Trim), straight.clone()));
-    assert_eq!(told("rw=rw"), (Mix::Random { read_percent: 50 }, straight.clone()));
+    assert_eq!(
+        told("rw=rw"),
+        (Mix::Random { read_percent: 50 }, Pattern::EachVerb(Box::new(straight.clone())))
+    );
     assert_eq!(told("rw=readwrite\nrwmixread=70").0, Mix::Random { read_percent: 70 });
     assert_eq!(told("rw=randrw\nrwmixwrite=20").0, Mix::Random { read_percent: 80 });
     assert_eq!(told("rw=randrw\nrwmixread=30\nrwmixwrite=20").0, Mix::Random { read_percent: 80 });
@@ -125,9 +128,11 @@ fn directions_and_orders() {
     assert_eq!(told("rw=randread\nrandom_distribution=zipf:1.2").1, Pattern::Zipf(1.2));
     assert_eq!(told("rw=randread\nrandom_distribution=pareto:0.2").1, Pattern::Pareto(0.2));
     assert_eq!(told("rw=randread\nrandom_distribution=normal:20").1, Pattern::Normal(20.0));
-    let zones = Pattern::Zoned(vec![(60.0, 10.0), (40.0, 90.0)]);
-    assert_eq!(told("rw=randread\nrandom_distribution=zoned:60/10:40/90").1, zones);
-    assert_eq!(told("rw=randread\nrandom_distribution=zoned_abs:60/100k:40/900k").1, zones);
+    let zones = |sizes: [f64; 2]| Pattern::Zoned(vec![(60.0, sizes[0]), (40.0, sizes[1])]);
+    assert_eq!(told("rw=randread\nrandom_distribution=zoned:60/10:40/90").1, zones([10.0, 90.0]));
+    // Of a mebibyte.
+    let absolute = told("rw=randread\nrandom_distribution=zoned_abs:60/100k:40/900k").1;
+    assert_eq!(absolute, zones([9.765625, 87.890625]));
     // Two blocks, then over the rest of the zone and the gap: 0 1, 5 6, 10 11 as fio does it.
     let zoned = "zonemode=strided\nzonesize=8k\nzonerange=16k\nzoneskip=4k";
     assert_eq!(told(zoned).1, Pattern::Strided { step: 0, run: 2, skip: 12_288 });

@@ -105,6 +105,7 @@ fn a_normal_report_of_a_known_run_is_known_to_the_byte() {
     let disk = Disk {
         name: "vda".to_owned(),
         ios: (49614, 1968),
+        sectors: (400_000, 9_000),
         merges: (14, 0),
         ticks: (4970, 816),
         in_queue: 5787,
@@ -204,7 +205,7 @@ fn a_group_is_the_sum_of_its_jobs() {
         [job(0), job(1)].into_iter().map(|j| ReportJob { group_reporting: true, ..j }).collect();
     let told = text(&run, &jobs, &[], Format::Normal);
     for line in [
-        "...\nfio-3.33\nStarting 2 processes\n",
+        "...\nfio-3.42\nStarting 2 processes\n",
         "a: (groupid=0, jobs=2): err= 0: pid=41:",
         "  read: IOPS=80, BW=320KiB/s (328kB/s)(320KiB/1000msec)\n",
         "   bw (  KiB/s): min=  320, max=  320, per=100.00%, avg=320.00, stdev= 0.00, samples=4\n",
@@ -226,13 +227,13 @@ fn a_group_is_the_sum_of_its_jobs() {
 fn json_has_the_figures_in_the_peers_units() {
     let told = text(&run_of(1), &[job(0)], &[], Format::JsonPlus);
     assert!(
-        told.starts_with("{\n  \"fio version\" : \"fio-3.33\",\n  \"timestamp\" : 1795244885,\n"),
+        told.starts_with("{\n  \"fio version\" : \"fio-3.42\",\n  \"timestamp\" : 1795244885,\n"),
         "{told}"
     );
     let document: serde_json::Value = serde_json::from_str(&told).unwrap();
     assert_eq!(told.matches("\"rw\" : ").count(), 1, "an option that was typed twice is told once");
     let job = &document["jobs"][0];
-    assert_eq!(job["job options"], serde_json::json!({"rw": "randrw", "bs": "4k"}));
+    assert_eq!(job["job options"], serde_json::json!({"rw": "randrw", "time_based": "", "bs": "4k"}));
     let write = &job["write"];
     for (key, value) in
         [("io_bytes", 81_920), ("io_kbytes", 80), ("bw_bytes", 81_920), ("bw", 80), ("total_ios", 20)]
@@ -258,6 +259,9 @@ fn what_is_kept_of_the_submission_is_slat_and_the_rest_is_clat() {
     let mut submit = Latency::default();
     (0..40).for_each(|_| submit.add(30_000));
     run.intervals[0].cells[0].1.submit = Some(Box::new(submit));
+    let mut completion = Latency::default();
+    (0..40).for_each(|_| completion.add(70_000));
+    run.intervals[0].cells[0].1.completion = Some(Box::new(completion));
     let mut without_clat = job(0);
     without_clat.disabled.clat = true;
     for (job, clat) in [(job(0), Some(70_000.0)), (without_clat, Some(0.0))] {
@@ -307,7 +311,7 @@ fn terse_lines_have_the_peers_numbers_of_fields() {
     let told = text(&run_of(1), &[job(0)], &[], Format::Terse(3));
     assert!(
         told.starts_with(
-            "3;fio-3.33;a;0;0;160;160;40;1000;0;0;0.000000;0.000000;100;100;100.000000;0.000000;"
+            "3;fio-3.42;a;0;0;160;160;40;1000;0;0;0.000000;0.000000;100;100;100.000000;0.000000;"
         ),
         "{told}"
     );
@@ -364,7 +368,7 @@ fn disks_are_the_differences_of_their_counters() {
     let above =
         Disk { name: "dm-0".to_owned(), below: vec![found[0].clone(), Disk::default()], ..Disk::default() };
     let told = text(&run, &[job(0)], &[above], Format::Normal);
-    assert!(told.contains("    dm-0: ios=0/0, merge=0/0, ticks=0/0, in_queue=0, util=0.00%, aggrios=50/5, aggrmerge=0/0, aggrticks=25/0, aggrin_queue=35, aggrutil=25.00%\n  vda: ios=100/10,"), "{told}");
+    assert!(told.contains("    dm-0: ios=0/0, sectors=0/0, merge=0/0, ticks=0/0, in_queue=0, util=0.00%, aggrios=50/5, aggrsectors=0/0, aggrmerge=0/0, aggrticks=25/0, aggrin_queue=35, aggrutil=25.00%\n  vda: ios=100/10,"), "{told}");
 }
 
 #[test]

@@ -9,6 +9,8 @@ pub struct Disk {
     pub name: String,
     /// Reads and writes.
     pub ios: (u64, u64),
+    /// Sectors of 512 bytes that were read and written.
+    pub sectors: (u64, u64),
     /// Requests that were merged into another.
     pub merges: (u64, u64),
     /// Time of the requests, ms.
@@ -30,15 +32,19 @@ impl Disk {
         }
         let mut sum = Disk::default();
         for disk in &self.below {
-            let pairs =
-                [(&mut sum.ios, disk.ios), (&mut sum.merges, disk.merges), (&mut sum.ticks, disk.ticks)];
+            let pairs = [
+                (&mut sum.ios, disk.ios),
+                (&mut sum.sectors, disk.sectors),
+                (&mut sum.merges, disk.merges),
+                (&mut sum.ticks, disk.ticks),
+            ];
             for (mine, theirs) in pairs {
                 *mine = (mine.0 + theirs.0, mine.1 + theirs.1);
             }
             sum.in_queue += disk.in_queue;
             sum.util = sum.util.max(disk.util);
         }
-        for pair in [&mut sum.ios, &mut sum.merges, &mut sum.ticks] {
+        for pair in [&mut sum.ios, &mut sum.sectors, &mut sum.merges, &mut sum.ticks] {
             *pair = (pair.0 / count, pair.1 / count);
         }
         sum.in_queue /= count;
@@ -73,6 +79,7 @@ fn disk(run: &Run, name: &str) -> Disk {
     Disk {
         name: name.to_owned(),
         ios: (change("reads"), change("writes")),
+        sectors: (change("sectors_read"), change("sectors_written")),
         merges: (change("reads_merged"), change("writes_merged")),
         ticks: (change("read_ms"), change("write_ms")),
         in_queue: change("weighted_ms"),

@@ -71,6 +71,8 @@ pub struct ReportJob {
     pub sample_ns: u64,
     /// Its I/O priority, class and level, as its operations have it that have none of their own; (0, 0): none was said.
     pub priority: (u8, u8),
+    /// What its `job_start` has more than the time since 1970, ms.
+    pub clock_offset_ms: i64,
     /// The error that ended it, where the caller knows one that is not in the run.
     pub error: Option<i32>,
 }
@@ -186,6 +188,7 @@ impl ReportJob {
             significant_figures: 4,
             sample_ns: 500_000_000,
             priority: (0, 0),
+            clock_offset_ms: 0,
             error: None,
         }
     }

@@ -65,11 +65,11 @@ pub(crate) fn share_of_group(rates: &[(u32, [f64; 4])], job: &ReportJob, name: &
     percent(series.mean(), rate).min(100.0)
 }
 
-/// Options as fio echoes them: a flag typed without a value is not among them, and of an option typed twice the last
-/// value stands, once. `None` when nothing was typed.
+/// Options as fio echoes them: a flag typed without a value has an empty one, and of an option typed twice the last value
+/// stands, once. `None` when nothing was typed.
 fn options(pairs: &[(String, String)]) -> Option<Tree> {
     let mut told: Vec<(&str, &str)> = Vec::new();
-    for (key, value) in pairs.iter().filter(|(_, value)| !value.is_empty()) {
+    for (key, value) in pairs {
         match told.iter_mut().find(|(known, _)| known == key) {
             Some(known) => known.1 = value,
             None => told.push((key, value)),
@@ -82,6 +82,7 @@ fn job(entry: &Entry<'_>, report: &Report<'_>, rates: &[(u32, [f64; 4])], plus: 
     let Entry { job, tally } = entry;
     let mut tree = object([("jobname", Tree::from(job.name.as_str()))]);
     tree.push("groupid", job.group.0);
+    tree.push("job_start", job_start_ms(job, report));
     tree.push("error", tally.error());
     tree.push("eta", i32::MAX);
     tree.push("elapsed", report.moment.elapsed_seconds);
@@ -114,8 +115,10 @@ fn job(entry: &Entry<'_>, report: &Report<'_>, rates: &[(u32, [f64; 4])], plus: 
     }
     tree.push("latency_depth", job.latency_target.depth);
     tree.push("latency_target", job.latency_target.target_ns);
+    tree.push("latency_target_ns", job.latency_target.target_ns);
     tree.push("latency_percentile", job.latency_target.percentile);
     tree.push("latency_window", job.latency_target.window_us);
+    tree.push("latency_window_us", job.latency_target.window_us);
     if let Some(description) = &job.description {
         tree.push("desc", description.as_str());
     }
@@ -123,6 +126,14 @@ fn job(entry: &Entry<'_>, report: &Report<'_>, rates: &[(u32, [f64; 4])], plus: 
         tree.push("steadystate", steady_state(state));
     }
     tree
+}
+
+/// When a job began, ms since its clock's beginning.
+fn job_start_ms(job: &ReportJob, report: &Report<'_>) -> u64 {
+    let mine = report.run.workers.iter().filter(|worker| job.streams.contains(&worker.stream));
+    let began_ns = mine.map(|worker| worker.span_ns.0).min().unwrap_or(0).min(report.run.length_ns);
+    let ago_ms = (report.run.length_ns - began_ns) / 1_000_000;
+    report.moment.unix_ms.saturating_sub(ago_ms).saturating_add_signed(job.clock_offset_ms)
 }
 
 fn usage(tree: &mut Tree, tally: &Tally) {
@@ -241,6 +252,8 @@ fn disk(disk: &Disk) -> Vec<Tree> {
         let pairs = [
             ("read_ios", disk.ios.0),
             ("write_ios", disk.ios.1),
+            ("read_sectors", disk.sectors.0),
+            ("write_sectors", disk.sectors.1),
             ("read_merges", disk.merges.0),
             (write_merges, disk.merges.1),
             ("read_ticks", disk.ticks.0),

@@ -56,7 +56,7 @@ use fathom_spec::GroupId;
 use std::io::{self, Write};
 
 /// The version of fio whose output this is.
-pub const PEER_VERSION: &str = "fio-3.33";
+pub const PEER_VERSION: &str = "fio-3.42";
 
 /// In which forms a report can be printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -361,8 +361,9 @@ fn disk(each: &Disk, out: &mut impl Write) -> io::Result<()> {
 }
 
 fn disk_figures(disk: &Disk, prefix: &str) -> String {
-    let Disk { name: _, ios, merges, ticks, in_queue, util, below: _ } = disk;
+    let Disk { name: _, ios, sectors, merges, ticks, in_queue, util, below: _ } = disk;
     let pair = |name: &str, (read, write): &(u64, u64)| format!("{prefix}{name}={read}/{write}, ");
-    let (ios, merges, ticks) = (pair("ios", ios), pair("merge", merges), pair("ticks", ticks));
-    format!("{ios}{merges}{ticks}{prefix}in_queue={in_queue}, {prefix}util={util:.2}%")
+    let (ios, sectors) = (pair("ios", ios), pair("sectors", sectors));
+    let (merges, ticks) = (pair("merge", merges), pair("ticks", ticks));
+    format!("{ios}{sectors}{merges}{ticks}{prefix}in_queue={in_queue}, {prefix}util={util:.2}%")
 }

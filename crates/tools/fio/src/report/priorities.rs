@@ -40,6 +40,7 @@ pub(super) fn tree(job: &ReportJob, direction: &Direction, plus: bool) -> Option
         object([
             ("prioclass".to_owned(), Tree::from(u32::from(class))),
             ("prio".to_owned(), Tree::from(u32::from(level))),
+            ("priohint".to_owned(), Tree::from(0)),
             (format!("{of}_ns"), latency(&at.latency, wanted.then_some(job), plus)),
         ])
     };

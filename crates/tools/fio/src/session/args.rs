@@ -49,7 +49,9 @@ pub fn read(
     let mut files: Vec<Vec<Section>> = Vec::new();
     for name in &line.files {
         let unable = |error| format!("fio: unable to open '{name}' job file: {}", not_read(name, &error));
-        let text = text_file::read_named(name).map_err(unable)?;
+        let bytes = text_file::read_named_bytes(name).map_err(unable)?;
+        let text = String::from_utf8(bytes).or_else(|error| latin_1(error.as_bytes()));
+        let text = text.map_err(|what| format!("fio: unable to open '{name}' job file: {what}"))?;
         let shown = if name == "-" { "stdin" } else { name };
         files.push(fio::jobfile::parse(shown, &text, &around).map_err(|troubles| rendered(&troubles))?);
     }
@@ -147,6 +149,21 @@ fn device(roots: &Roots, major: u32, minor: u32) -> Option<String> {
 
 fn rendered(troubles: &[Trouble]) -> String {
     troubles.iter().map(Trouble::render).collect::<Vec<_>>().join("\n")
+}
+
+/// A text of single bytes that are letters of ISO 8859-1. Names of files would be others than those that were meant.
+fn latin_1(bytes: &[u8]) -> Result<String, String> {
+    let text: String = bytes.iter().map(|byte| char::from(*byte)).collect();
+    let foreign = |line: &&str| {
+        let line = line.trim_start();
+        let told = ["#", ";", "description"].iter().any(|start| line.starts_with(start));
+        let said = line.split(['#', ';']).next().unwrap_or_default();
+        !told && !said.is_ascii()
+    };
+    match text.lines().zip(1..).find(|(line, _)| foreign(line)) {
+        Some((_, line)) => Err(format!("line {line} is no UTF-8 text, and names in it would be others")),
+        None => Ok(text),
+    }
 }
 
 /// Questions that need no job.

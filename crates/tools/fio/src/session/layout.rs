@@ -1,6 +1,7 @@
 //! The files of the jobs: looked at, laid out, warmed or dropped from the page cache, removed.
 
 use super::members::Members;
+use crate::file_layout::ENDLESS;
 use crate::{FileFacts, FileNeed, Job, Planned};
 use anyhow::{Result, bail};
 use fathom_engine::guard;
@@ -15,12 +16,18 @@ use rustix::io::Errno;
 use std::collections::{BTreeMap, HashSet};
 use std::fs::File;
 use std::io::Read;
-use std::os::unix::fs::FileTypeExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
+
+/// The kernel's number of /dev/null, /dev/zero and /dev/full.
+const MEMORY: u32 = 1;
 
 /// What is known of a path.
 pub fn look(path: &str) -> Option<FileFacts> {
     let about = std::fs::metadata(path).ok()?;
+    if about.file_type().is_char_device() && rustix::fs::major(about.rdev()) == MEMORY {
+        return Some(FileFacts { bytes: ENDLESS, device: true });
+    }
     if !about.file_type().is_block_device() {
         return Some(FileFacts { bytes: about.len(), device: false });
     }
@@ -28,10 +35,10 @@ pub fn look(path: &str) -> Option<FileFacts> {
     Some(FileFacts { bytes: bytes.unwrap_or(0), device: true })
 }
 
-/// What may be written: regular files that a job names, as in fio, unless somebody uses them; block devices that hold
-/// something only with the user's word, `consents`.
+/// What may be written: regular files that a job names, as in fio, and block devices that hold something or that others
+/// have open with the user's word, `consents`. What is a disk to somebody or swapped on is never written to.
 pub fn permits(planned: &Planned, consents: Vec<String>) -> Permits {
-    let mut permits = Permits { consents, ..Permits::new(Policy::WhenHolding) };
+    let mut permits = Permits { consents, shared: true, ..Permits::new(Policy::WhenHolding) };
     let mut done = HashSet::new();
     for file in planned.members.iter().flat_map(|member| &member.files) {
         if !file.device && done.insert(&file.path) {
@@ -117,6 +124,7 @@ pub fn lay_out(
 ) -> Result<()> {
     let mut done: HashSet<(&str, u64, bool)> = HashSet::new();
     let others = OpenFiles::read(writer.roots);
+    let mut unfilled = Vec::new();
     for member in &planned.members {
         let job = &jobs[member.job];
         if !works_in_files(job) || writer.interrupt.raised() {
@@ -154,19 +162,36 @@ pub fn lay_out(
                 std::fs::create_dir_all(&file.path).map_err(cannot)?;
                 continue;
             }
-            make(job, file, fills, &others, writer)?;
+            let wanted = make(job, file, fills, &others, writer)?;
+            unfilled.extend(wanted);
+            if unfilled.len() >= FILLED_TOGETHER {
+                writer.fill(&std::mem::take(&mut unfilled))?;
+            }
         }
+        writer.fill(&std::mem::take(&mut unfilled))?;
     }
     Ok(())
 }
 
+/// Files that are written out in one run: for each run it is looked at who has what open.
+const FILLED_TOGETHER: usize = 64;
+
+/// A file that is to be written out from one place to another.
+struct Unfilled {
+    path: String,
+    from: u64,
+    to: u64,
+    file: File,
+}
+
+/// Makes a file with its space; answers what of it is to be written out.
 fn make(
     job: &Job,
     file: &FileNeed,
     fills: bool,
     others: &OpenFiles,
-    writer: &mut LayoutWriter<'_>,
-) -> Result<()> {
+    writer: &LayoutWriter<'_>,
+) -> Result<Option<Unfilled>> {
     let cannot = |error: std::io::Error| {
         let hint = "free some space, or say a smaller size=; directory= says where files are made";
         anyhow::anyhow!("cannot lay out {} with {} bytes: {error}\nhint: {hint}", file.path, file.bytes)
@@ -214,17 +239,24 @@ fn make(
     if opened.metadata().map_err(cannot)?.len() < file.bytes && (fills || !file.grows) {
         opened.set_len(file.bytes).map_err(cannot)?;
     }
-    if fills {
-        writer.fill(&file.path, found, file.bytes)?;
-        opened.sync_all().map_err(cannot)?;
-    }
-    Ok(())
+    let (path, from, to) = (file.path.clone(), found, file.bytes);
+    Ok((fills && from < to).then_some(Unfilled { path, from, to, file: opened }))
 }
 
-/// The plan that writes a file out from one place to another, a mebibyte at a time and the rest in one. It goes through the
-/// page cache as the file was opened, so that it is not the session's own layout, which is past it and of whole blocks.
-fn fill_plan(path: &str, from: u64, to: u64) -> Plan {
-    let mut plan = Plan::new(from ^ to);
+/// The plan that writes files out from one place to another, a mebibyte at a time and the rest in one: small ones side by
+/// side, others one after the other, so that the file system can lay each out in one piece.
+/// It goes through the page cache as the files were opened, so that it is not the session's own layout, which is past it
+/// and of whole blocks.
+fn fill_plan<'f>(files: impl Iterator<Item = (&'f str, u64, u64)>) -> Plan {
+    let mut plan = Plan::new(0);
+    for (path, from, to) in files {
+        plan.seed ^= from ^ to;
+        fill_streams(&mut plan, path, from, to);
+    }
+    plan
+}
+
+fn fill_streams(plan: &mut Plan, path: &str, from: u64, to: u64) {
     let target = PathTarget { access: Access::Write, direct: false, ..PathTarget::direct_read(path) };
     let space = plan.add_target(Target::Path(target));
     let whole = (to - from) / MIB * MIB;
@@ -240,15 +272,20 @@ fn fill_plan(path: &str, from: u64, to: u64) -> Plan {
         let mut stream = Stream::closed("layout", blocks, 1);
         stream.stop.operations = Some(length / block);
         stream.errors.failures = Failures::End { read: Vec::new(), write: Vec::new(), check: Vec::new() };
-        stream.start.after = (0..plan.streams.len() as u32).map(StreamId).collect();
+        if to - from >= MIB {
+            let before = (plan.streams.len() as u32).checked_sub(1).map(StreamId);
+            stream.start.after = before.into_iter().collect();
+        }
         plan.add_stream(stream);
     }
-    plan
 }
 
 impl LayoutWriter<'_> {
-    fn fill(&mut self, path: &str, from: u64, to: u64) -> Result<()> {
-        let plan = fill_plan(path, from, to);
+    fn fill(&mut self, files: &[Unfilled]) -> Result<()> {
+        if files.is_empty() {
+            return Ok(());
+        }
+        let plan = fill_plan(files.iter().map(|file| (file.path.as_str(), file.from, file.to)));
         let mut stop = StopAtFault(self.interrupt);
         let request = Request::new(&plan).with_permits(self.permits);
         let run = self.execute.execute(request, &mut stop)?.run;
@@ -256,7 +293,11 @@ impl LayoutWriter<'_> {
             EventKind::Fault { errno, .. } => Some(errno),
             _ => None,
         });
-        let Some(errno) = errno else { return Ok(()) };
+        let Some(errno) = errno else {
+            return files.iter().try_for_each(|Unfilled { file, path, .. }| {
+                file.sync_all().map_err(|error| anyhow::anyhow!("cannot lay out {path}: {error}"))
+            });
+        };
         if errno == Errno::NOSPC.raw_os_error() {
             self.console.complain("fio: ENOSPC on laying out file, stopping");
         }
@@ -393,7 +434,7 @@ mod tests {
 
     #[test]
     fn a_file_is_written_out_in_mebibytes_and_a_rest() {
-        let plan = fill_plan("x", 512, 512 + 2 * MIB + 100);
+        let plan = fill_plan([("x", 512, 512 + 2 * MIB + 100), ("y", 0, 4096)].into_iter());
         let of = |stream: &Stream| match &stream.work {
             Work::Blocks(blocks) => (blocks.region, blocks.sizes.clone(), stream.stop.operations),
             _ => panic!("no blocks"),
@@ -402,7 +443,9 @@ mod tests {
         let region = |start, length| (Extent::Bytes(Bytes(start)), Extent::Bytes(Bytes(length)));
         let whole = (region(512, 2 * MIB), Sizes::One(Bytes(MIB)), Some(2));
         let rest = (region(512 + 2 * MIB, 100), Sizes::One(Bytes(100)), Some(1));
-        assert_eq!(parts, [whole, rest]);
-        assert_eq!(plan.streams[1].start.after, [StreamId(0)]);
+        let other = (region(0, 4096), Sizes::One(Bytes(4096)), Some(1));
+        assert_eq!(parts, [whole, rest, other]);
+        let after: Vec<_> = plan.streams.iter().map(|stream| stream.start.after.clone()).collect();
+        assert_eq!(after, [vec![], vec![StreamId(0)], vec![]]);
     }
 }
