@@ -4,6 +4,7 @@
 use fathom_host::Room;
 use fathom_record::{EventKind, Note, Run};
 use fathom_spec::*;
+use rustix::io::Errno;
 use std::path::Path;
 
 /// One file to be laid out.
@@ -81,12 +82,15 @@ pub fn failure(run: &Run) -> Option<(String, &'static str)> {
                 0 => format!("{target}: only {moved} were moved at byte {}", offset.0),
                 errno => format!("{target}: {} at byte {}", std::io::Error::from_raw_os_error(*errno), offset.0),
             };
-            let hint = match rustix::io::Errno::from_raw_os_error(*errno) {
-                rustix::io::Errno::AGAIN | rustix::io::Errno::NOMEM => {
+            let is_one_of = |numbers: &[Errno]| numbers.iter().any(|number| number.raw_os_error() == *errno);
+            let hint = match () {
+                () if is_one_of(&[Errno::AGAIN, Errno::NOMEM]) => {
                     "the system had no process or no memory for it: see ulimit -u, pids.max and memory.max, or use --engine psync"
                 }
-                rustix::io::Errno::FBIG => "raise the limit on file sizes (ulimit -f), or use less with --size",
-                _ => "free some space, use less of it with --size, or see dmesg",
+                () if is_one_of(&[Errno::FBIG]) => {
+                    "raise the limit on file sizes (ulimit -f), or use less with --size"
+                }
+                () => "free some space, use less of it with --size, or see dmesg",
             };
             Some((format!("the layout failed: {what}"), hint))
         }
@@ -135,6 +139,24 @@ impl Need {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A failed layout was told as the program's own value, with the advice to free some space whatever it was.
+    #[test]
+    fn a_layout_that_failed_says_what_and_where_and_advises_by_the_error() {
+        let of = |errno, moved| {
+            let mut run = Run::empty(&Plan::new(1));
+            let (stream, verb, target) = (StreamId(0), Verb::Write, "f".to_owned());
+            let (offset, moved) = (Bytes(4096), Bytes(moved));
+            let what = EventKind::Fault { stream, verb, offset, errno, moved, target, times: 1 };
+            run.events.push(fathom_record::Event { at_ns: 0, what });
+            failure(&run).unwrap()
+        };
+        let (what, hint) = of(11, 0);
+        assert!(what.starts_with("the layout failed: f: Resource temporarily unavailable"), "{what}");
+        assert!(hint.contains("pids.max") && of(28, 0).1.contains("free some space"));
+        assert_eq!(of(0, 512).0, "the layout failed: f: only 512 B were moved at byte 4096");
+        assert!(failure(&Run::empty(&Plan::new(1))).is_none());
+    }
 
     #[test]
     fn what_files_take_is_told_and_what_leaves_less_than_a_tenth_is_warned_of() {

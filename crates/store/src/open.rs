@@ -79,14 +79,12 @@ impl Store {
             })?,
         }
         let store = Self::connect_read_only(path)?;
-        let found = store.layout()?;
-        if found == LAYOUT {
-            return Ok(store);
-        }
-        drop(store);
-        match found > 0 && Self::open(path).is_ok() {
-            true => Self::connect_read_only(path),
-            false => Err(StoreError::Older { path: path.to_path_buf(), found }),
+        match store.layout()? {
+            LAYOUT => Ok(store),
+            // Whoever made it was killed before anything stood in it: the next run goes on from there.
+            0 => Err(StoreError::Missing { path: path.to_path_buf() }),
+            _ if Self::open(path).is_ok() => Self::connect_read_only(path),
+            found => Err(StoreError::Older { path: path.to_path_buf(), found }),
         }
     }
 
@@ -330,6 +328,23 @@ mod tests {
         }
         std::fs::write(directory.path().join("empty"), "").unwrap();
         Store::open(directory.path().join("empty")).unwrap();
+    }
+
+    /// A run that was killed while it made its store left one of which `history` said that an older fathom wrote it.
+    #[test]
+    fn a_store_that_was_being_made_when_its_run_was_killed_is_none_yet() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("f.db");
+        std::fs::write(&path, "").unwrap();
+        let missing = |path: &Path| matches!(Store::open_read_only(path), Err(StoreError::Missing { .. }));
+        assert!(missing(&path));
+        let connection = Connection::open(&path).unwrap();
+        connection.pragma_update(None, "journal_mode", "wal").unwrap();
+        connection.pragma_update(None, "application_id", APPLICATION_ID).unwrap();
+        drop(connection);
+        assert!(missing(&path));
+        drop(Store::open(&path).unwrap());
+        assert!(!missing(&path));
     }
 
     #[test]

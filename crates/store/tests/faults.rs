@@ -59,12 +59,12 @@ fn an_empty_file_is_migrated_to_the_newest_layout_in_wal_mode() {
 }
 
 #[test]
-fn an_empty_file_cannot_be_read_until_it_was_written_once() {
+fn an_empty_file_is_no_store_until_it_was_written_once() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("f.db");
     fs::write(&path, "").unwrap();
     let error = Store::open_read_only(&path).unwrap_err();
-    assert!(matches!(error, StoreError::Older { found: 0, .. }), "{error}");
+    assert!(matches!(error, StoreError::Missing { .. }), "{error}");
     has_hint(&error);
 }
 

@@ -178,3 +178,35 @@ fn the_sqlite3_shell_reads_the_records() {
     assert_eq!(String::from_utf8_lossy(&read.stdout), "dd\n");
     assert_eq!(place.say(&["sql", sql]).ends(0).out.lines().last(), Some("dd"));
 }
+
+/// Somebody who holds the store kept every command waiting for ten seconds at its beginning, and then again at its end.
+#[test]
+fn a_store_that_is_held_at_the_beginning_keeps_the_run_at_its_end() {
+    use std::io::{BufRead, BufReader, Write};
+    use std::process::Stdio;
+    let place = Place::new();
+    place.say(&["calibrate", SIMULATED]).ends(0);
+    let mut sqlite = Command::new("sqlite3");
+    sqlite.arg(place.store()).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let Ok(mut holder) = sqlite.spawn() else {
+        return skip("the command line: a store that is held", "no sqlite3");
+    };
+    let mut holds = holder.stdin.take().expect("it is piped");
+    holds.write_all(b"BEGIN IMMEDIATE; SELECT 'held';\n").expect("it reads");
+    let mut line = String::new();
+    BufReader::new(holder.stdout.take().expect("it is piped")).read_line(&mut line).expect("it answers");
+    assert_eq!(line, "held\n");
+    let mut dd = place.fathom(&["dd", "of=out", "bs=512", "count=2", "status=none"]);
+    let mut dd = dd.stdin(Stdio::piped()).spawn().expect("it starts");
+    let mut input = dd.stdin.take().expect("it is piped");
+    input.write_all(&[1; 512]).expect("it reads");
+    let copied = || std::fs::metadata(place.path().join("out")).is_ok_and(|about| about.len() >= 512);
+    crate::place::wait_until("the copy", std::time::Duration::from_secs(60), copied);
+    drop(holds);
+    assert!(holder.wait().expect("it ends").success());
+    input.write_all(&[2; 512]).expect("it reads");
+    drop(input);
+    assert!(dd.wait().expect("it ends").success());
+    let history = place.say(&["history", "--json"]).ends(0);
+    assert!(history.out.lines().any(|line| line.contains("\"dd\"")), "{}", history.out);
+}

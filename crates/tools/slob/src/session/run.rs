@@ -126,7 +126,7 @@ pub fn execute(
 /// What ended sessions before their time, if anything did: how many, and the words of the first one.
 pub fn lost(run: &Run) -> Option<String> {
     let lost = run.workers.iter().filter(|worker| worker.ended == StopReason::Fault).count();
-    let why = run.faults().find_map(|event| match &event.what {
+    let why = run.events.iter().find_map(|event| match &event.what {
         EventKind::Statement { message, retried: false, .. } => Some(message.clone()),
         EventKind::Fault { target, .. } => Some(target.clone()),
         _ => None,
@@ -312,5 +312,31 @@ impl Job<'_> {
             bail!("EXTERNAL_SCRIPT {script} {word} ended with {status}\nhint: it must end with 0");
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fathom_spec::{StreamId, Verb};
+
+    /// Sessions ended on a full disk, and nothing but the server's log was named, which SQLite has not.
+    #[test]
+    fn sessions_that_ended_early_say_what_the_database_said() {
+        let mut run = Run::empty(&Plan::new(1));
+        assert_eq!(lost(&run), None);
+        let stream = StreamId(0);
+        let worker = WorkerTotals { ended: StopReason::Fault, ..WorkerTotals::finished(stream, 0, (0, 0)) };
+        run.workers.push(worker);
+        for (message, retried) in [("deadlock", true), ("database or disk is full", false)] {
+            let (target, message) = ("slob.db".to_owned(), message.to_owned());
+            let what = EventKind::Statement { stream, verb: Verb::Commit, target, message, retried };
+            run.events.push(Event { at_ns: 0, what });
+        }
+        let said = lost(&run);
+        assert_eq!(
+            said.as_deref(),
+            Some("1 of 1 sessions ended before their time: database or disk is full")
+        );
     }
 }
