@@ -170,7 +170,12 @@ pub fn allow_among(
     // What a file holds is asked only where it decides.
     let closeness = if overwrites { Closeness::Use } else { Closeness::Whole };
     let found = inspect_among(roots, path, open, closeness);
-    let shared = permits.shared && overwrites;
+    // A file that others read is shared by whoever names it; what others may write to by consent alone.
+    let shared = match permits.shared && overwrites {
+        true if consented(permits, path) => Shared::Writers,
+        true => Shared::Readers,
+        false => Shared::Nobody,
+    };
     judge(Candidate { path, link: path, permits, overwrites, shared }, found)
 }
 
@@ -183,7 +188,7 @@ pub fn allow_named_file(roots: &Roots, path: &Path, permits: &Permits) -> Result
     }
     let inspect = |open: &OpenFiles| inspect_among(roots, path, open, Closeness::Use);
     judge(
-        Candidate { path, link: path, permits, overwrites: true, shared: true },
+        Candidate { path, link: path, permits, overwrites: true, shared: Shared::Writers },
         shared_file(roots, inspect),
     )
 }
@@ -207,11 +212,11 @@ pub fn allow_descriptor(
         FileType::BlockDevice => {
             let overwrites = consented(permits, path);
             let found = inspect(&OpenFiles::read(roots));
-            judge(Candidate { path, link, permits, overwrites, shared: false }, found)
+            judge(Candidate { path, link, permits, overwrites, shared: Shared::Nobody }, found)
         }
         FileType::RegularFile => {
             let found = shared_file(roots, inspect);
-            judge(Candidate { path, link, permits, overwrites: true, shared: true }, found)
+            judge(Candidate { path, link, permits, overwrites: true, shared: Shared::Writers }, found)
         }
         _ => {
             let identity = FileIdentity::of_descriptor(descriptor).map_err(|error| failed(&error))?;
@@ -277,8 +282,25 @@ struct Candidate<'a> {
     permits: &'a Permits,
     /// Whatever stands in it may go.
     overwrites: bool,
-    /// Others may have it open.
-    shared: bool,
+    shared: Shared,
+}
+
+/// Who else may have a target open.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Shared {
+    Nobody,
+    Readers,
+    Writers,
+}
+
+impl Shared {
+    fn allows(self, kind: UseKind) -> bool {
+        match kind {
+            UseKind::HeldForReading => self != Shared::Nobody,
+            UseKind::HeldOpen => self == Shared::Writers,
+            _ => false,
+        }
+    }
 }
 
 fn judge(candidate: Candidate<'_>, found: std::io::Result<Inspection>) -> Result<Writable, ExecuteError> {
@@ -289,7 +311,7 @@ fn judge(candidate: Candidate<'_>, found: std::io::Result<Inspection>) -> Result
         error: error.to_string(),
     };
     let Inspection { uses, identity, claim, unchecked_use } = found.map_err(not_inspected)?;
-    let in_the_way = |kind: UseKind| kind.is_in_use() && !(shared && kind == UseKind::HeldOpen);
+    let in_the_way = |kind: UseKind| kind.is_in_use() && !shared.allows(kind);
     if let Some(use_) = uses.holds.iter().find(|holding| in_the_way(holding.kind)) {
         return Err(ExecuteError::InUse { target, by: use_.detail.clone(), hint: use_.hint.clone() });
     }
@@ -313,7 +335,7 @@ fn judge(candidate: Candidate<'_>, found: std::io::Result<Inspection>) -> Result
             return Err(ExecuteError::NotConsented { target, holds });
         }
     }
-    let others = uses.holds.iter().filter(|holding| holding.kind == UseKind::HeldOpen);
+    let others = uses.holds.iter().filter(|holding| shared.allows(holding.kind));
     let shared_with = others.map(|holding| holding.detail.clone()).collect();
     Ok(Writable { path: path.to_owned(), identity: Some(identity), claim, shared_with })
 }

@@ -406,11 +406,13 @@ impl<'a> Look<'a> {
         let devices = self.family.iter().flat_map(|device| open.of_device(device.number));
         let mut openers: Vec<&Opener> = files.chain(devices).collect();
         openers.retain(|opener| !self.is_handed_over(opener));
-        openers.sort_by(|one, other| one.pid.cmp(&other.pid));
+        // Of each process the opening that says most.
+        openers.sort_by(|one, other| (&one.pid, !one.writes).cmp(&(&other.pid, !other.writes)));
         openers.dedup_by(|one, other| one.pid == other.pid);
-        for Opener { pid, name, file, .. } in openers {
+        for Opener { pid, name, file, writes, .. } in openers {
+            let kind = if *writes { UseKind::HeldOpen } else { UseKind::HeldForReading };
             let detail = format!("process {pid} ({name}) has {} open", file.display());
-            self.hold(UseKind::HeldOpen, detail, &format!("end process {pid} first"));
+            self.hold(kind, detail, &format!("end process {pid} first"));
         }
         if open.hidden > 0 {
             let why = format!("{} processes of other users cannot be looked at; root may", open.hidden);

@@ -239,7 +239,7 @@ fn free(
     held: bool,
 ) -> Result<(), OutputFileError> {
     let in_the_way = uses.holds.iter().find(|one| match one.kind {
-        UseKind::HeldOpen => held,
+        UseKind::HeldOpen | UseKind::HeldForReading => held,
         kind => kind.is_in_use() || kind == UseKind::Database,
     });
     if let Some(one) = in_the_way {

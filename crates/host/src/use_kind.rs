@@ -12,8 +12,10 @@ pub enum UseKind {
     /// Active swap
     Swap,
     PartitionTable,
-    /// Another process has it open
+    /// Another process has it open to write to it
     HeldOpen,
+    /// Another process has it open to read it
+    HeldForReading,
     /// It is a running database's
     DatabaseServer,
     /// The kernel or a process has claimed it for itself alone
@@ -46,6 +48,7 @@ impl UseKind {
             UseKind::Mounted
             | UseKind::Swap
             | UseKind::HeldOpen
+            | UseKind::HeldForReading
             | UseKind::HeldExclusively
             | UseKind::DatabaseServer
             | UseKind::LoopBacked

@@ -18,6 +18,8 @@ const KINDS: &[UseKind] = &[
     Swap,
     PartitionTable,
     HeldOpen,
+    HeldForReading,
+    HeldExclusively,
     DatabaseServer,
     LoopBacked,
     Holder,
@@ -62,12 +64,16 @@ fn rows(kind: UseKind) -> Vec<Row> {
             Files("an MBR", master_boot_record),
         ],
         HeldOpen => vec![
-            Devices("a partition opened exclusively", held_exclusively),
-            Devices("a partition opened plainly", held_plainly),
-            Devices("a whole disk opened exclusively", held_whole),
+            Devices("a partition opened to be written", held_to_write),
             Files("a file opened by another process", held_file),
         ],
-        // Seen beside the process that has it open.
+        HeldForReading => vec![
+            Devices("a partition opened to be read", held_plainly),
+            Devices("a partition opened exclusively", held_exclusively),
+            Devices("a whole disk opened exclusively", held_whole),
+            Files("a file read by another process", read_file),
+        ],
+        // Only a device shows it; beside it stands the process that has it open, which the rows above find by every path.
         HeldExclusively => Vec::new(),
         LoopBacked => vec![
             Devices("a loop device on a file", looped_file),
@@ -221,6 +227,12 @@ fn held_plainly(scene: &mut Scene) -> Ways {
     all_ways(scene, disk.parts[0].clone(), disk.whole, disk.file, None)
 }
 
+fn held_to_write(scene: &mut Scene) -> Ways {
+    let disk = scene.partitioned(&[]);
+    scene.held_by_another(open_to_write(&disk.parts[0]));
+    all_ways(scene, disk.parts[0].clone(), disk.whole, disk.file, None)
+}
+
 fn held_whole(scene: &mut Scene) -> Ways {
     let disk = scene.partitioned(&[]);
     scene.held_by_another(open(&disk.whole, OFlags::EXCL));
@@ -291,6 +303,10 @@ fn open(path: &Path, flags: OFlags) -> File {
     OpenOptions::new().read(true).custom_flags(flags.bits() as i32).open(path).expect("open it")
 }
 
+fn open_to_write(path: &Path) -> File {
+    OpenOptions::new().read(true).write(true).open(path).expect("open it")
+}
+
 // ---- written signatures -----------------------------------------------------------------------------------------------
 
 fn written_file(scene: &Scene, marks: Marks) -> Ways {
@@ -321,8 +337,18 @@ fn master_boot_record(scene: &mut Scene) -> Ways {
 
 fn held_file(scene: &mut Scene) -> Ways {
     let file = scene.file("held", MEBIBYTE, &[]);
+    scene.held_by_another(open_to_write(&file));
+    names_of(scene, file)
+}
+
+fn read_file(scene: &mut Scene) -> Ways {
+    let file = scene.file("held", MEBIBYTE, &[]);
     scene.held_by_another(open(&file, OFlags::empty()));
-    vec![("the file", file.clone()), ("a hard link", scene.hard_link(&file)), ("a link", scene.link(&file))]
+    names_of(scene, file)
+}
+
+fn names_of(scene: &mut Scene, file: PathBuf) -> Ways {
+    vec![("a hard link", scene.hard_link(&file)), ("a link", scene.link(&file)), ("the file", file)]
 }
 
 fn file_with_a_log(scene: &mut Scene) -> Ways {

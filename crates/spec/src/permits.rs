@@ -27,7 +27,8 @@ pub struct Permits {
     pub named: Vec<String>,
     /// When consent is needed.
     pub policy: Policy,
-    /// Other processes may have open what the user consented to.
+    /// Other processes may have open what is written to: to read it a file that is named, for anything what the user
+    /// consented to.
     #[serde(default)]
     pub shared: bool,
 }

@@ -34,7 +34,8 @@ const PLACES: &[(&[&str], &[&str], &str)] = &[
             "crates/session/src/console.rs",
             // Is it a terminal, and how wide?
             "crates/session/src/environment.rs",
-            // Stdout as a file that a load writes to.
+            // Stdout as a file that a load or a report writes to.
+            "crates/host/src/output_file.rs",
             "crates/engine/src/preopened.rs",
             "crates/tools/dd/src/session/open.rs",
         ],
@@ -44,6 +45,8 @@ const PLACES: &[(&[&str], &[&str], &str)] = &[
         &["fs::read", "read_to_string", "read_to_end"],
         &[
             "crates/host/",
+            // A record's own text, of the length that stands beside it.
+            "crates/store/src/compression.rs",
             // Files that the kernel makes.
             "crates/session/src/signals.rs",
             "crates/session/src/record_writer.rs",

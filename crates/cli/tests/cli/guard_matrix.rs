@@ -31,7 +31,14 @@ fn expected(kind: Kind, way: Way, consent: bool) -> Answer {
     if kind.is_in_use() {
         // dd writes to a file that another process has open, as dd does.
         let dd = matches!(way, Way::DdOf | Way::DdStdout | Way::DdShell);
-        return if kind == Kind::FileHeld && dd { Changed } else { Kept };
+        // fio does too what others have open, here where the user consented.
+        let fio =
+            consent && matches!(way, Way::Fio) || consent && way == Way::FioLayout && kind == Kind::FileHeld;
+        return match kind {
+            Kind::FileHeld if dd || fio => Changed,
+            Kind::DeviceHeld if fio => Changed,
+            _ => Kept,
+        };
     }
     let empty = matches!(kind, Kind::DeviceEmpty | Kind::FileSparse);
     let database = matches!(kind, Kind::FilePostgres | Kind::FileSqlite);
