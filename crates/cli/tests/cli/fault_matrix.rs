@@ -296,7 +296,8 @@ impl<'a> Cell<'a> {
         if self.place.store().exists() {
             let whole = self.place.say(&["sql", "pragma integrity_check"]);
             // Killed while it was made: nothing stands in it yet.
-            let none_yet = killed && whole.err.contains("there is no store");
+            let none = ["there is no store", "nothing has been kept yet"];
+            let none_yet = killed && none.iter().any(|said| whole.err.contains(said));
             if !whole.out.contains("ok") && !none_yet {
                 wrong.push(format!("the store: {}{}", whole.out, whole.err));
             }
