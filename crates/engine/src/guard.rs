@@ -4,8 +4,8 @@
 use fathom_drive::Clock;
 use fathom_host::scratch::Mark;
 use fathom_host::{
-    Closeness, DeviceClaim, FileIdentity, Inspection, OpenFiles, Roots, UseKind, first_nonzero,
-    inspect_among, inspect_descriptor,
+    Closeness, DeviceClaim, FileIdentity, Inspection, OpenFiles, Roots, UseKind, directory_of, first_nonzero,
+    inspect_among, inspect_descriptor, place_of_new,
 };
 use fathom_record::ExecuteError;
 use fathom_spec::{Bytes, Permits, Policy};
@@ -29,9 +29,7 @@ pub fn same_place(name: &str, path: &Path) -> bool {
 
 /// Has the user consented to writing to a database's file, by its name or by that of a directory that it is in?
 fn consented_in_database(permits: &Permits, path: &Path) -> bool {
-    let directory = path.parent().unwrap_or(path);
-    let directory = if directory.as_os_str().is_empty() { Path::new(".") } else { directory };
-    let real = directory.canonicalize().ok();
+    let real = directory_of(path).canonicalize().ok();
     consented(permits, path)
         || permits
             .consents
@@ -73,6 +71,11 @@ pub struct Writable {
 }
 
 impl Writable {
+    /// One that nobody holds and nobody shares.
+    fn unclaimed(path: &Path, identity: Option<FileIdentity>) -> Self {
+        Writable { path: path.to_owned(), identity, claim: None, shared_with: Vec::new() }
+    }
+
     /// Where it is.
     pub fn path(&self) -> &Path {
         &self.path
@@ -163,16 +166,17 @@ pub fn allow_among(
     let about = path.metadata().ok();
     let identity = about.as_ref().map(FileIdentity::of);
     if own_scratch(roots, path, permits) || about.as_ref().is_some_and(keeps_nothing) {
-        return Ok(Writable { path: path.to_owned(), identity, claim: None, shared_with: Vec::new() });
+        return Ok(Writable::unclaimed(path, identity));
     }
     let Some(about) = about else { return allow_new(roots, path, permits, open) };
-    let overwrites = consented(permits, path) || (about.is_file() && is_named(permits, path));
+    let consents = consented(permits, path);
+    let overwrites = consents || (about.is_file() && is_named(permits, path));
     // What a file holds is asked only where it decides.
     let closeness = if overwrites { Closeness::Use } else { Closeness::Whole };
     let found = inspect_among(roots, path, open, closeness);
     // A file that others read is shared by whoever names it; what others may write to by consent alone.
     let shared = match permits.shared && overwrites {
-        true if consented(permits, path) => Shared::Writers,
+        true if consents => Shared::Writers,
         true => Shared::Readers,
         false => Shared::Nobody,
     };
@@ -220,12 +224,7 @@ pub fn allow_descriptor(
         }
         _ => {
             let identity = FileIdentity::of_descriptor(descriptor).map_err(|error| failed(&error))?;
-            Ok(Writable {
-                path: path.clone(),
-                identity: Some(identity),
-                claim: None,
-                shared_with: Vec::new(),
-            })
+            Ok(Writable::unclaimed(path, Some(identity)))
         }
     }
 }
@@ -254,14 +253,9 @@ fn allow_new(
     permits: &Permits,
     open: &OpenFiles,
 ) -> Result<Writable, ExecuteError> {
-    // A link may lead to a name that is not there yet.
-    let place = match std::fs::read_link(path) {
-        Ok(to) => path.parent().unwrap_or(Path::new("")).join(to),
-        Err(_) => path.to_owned(),
-    };
-    let directory = place.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let place = place_of_new(path);
     let target = path.display().to_string();
-    match open.database_of(roots, directory) {
+    match open.database_of(roots, directory_of(&place)) {
         Some((database, Some(server))) => Err(ExecuteError::InUse {
             target,
             by: format!("its directory is {database}; {server}"),
@@ -270,7 +264,7 @@ fn allow_new(
         Some((database, None)) if !consented_in_database(permits, &place) => {
             Err(ExecuteError::InDatabase { target, what: format!("its directory is {database}") })
         }
-        _ => Ok(Writable { path: path.to_owned(), identity: None, claim: None, shared_with: Vec::new() }),
+        _ => Ok(Writable::unclaimed(path, None)),
     }
 }
 

@@ -4,6 +4,7 @@ use crate::PreopenedTarget;
 use crate::files::OpenTarget;
 use crate::geometry::Geometry;
 use crate::guard;
+use fathom_host::storage::{ENDLESS, MEMORY_DEVICES};
 use fathom_host::{OpenFiles, Roots};
 use fathom_record::{Did, EventKind, ExecuteError, Preopened};
 use fathom_spec::{
@@ -66,9 +67,10 @@ fn open_path(
     happenings: &mut Vec<EventKind>,
 ) -> Result<OpenTarget, ExecuteError> {
     let path = Path::new(&target.path);
-    let existed = path.exists();
+    let about = path.metadata();
+    let existed = about.is_ok();
     // A pipe without a partner would keep the open waiting, only to be refused afterwards.
-    if path.metadata().is_ok_and(|about| about.file_type().is_fifo()) {
+    if about.is_ok_and(|about| about.file_type().is_fifo()) {
         return Err(no_storage(path));
     }
     let mut flags = match target.access {
@@ -125,9 +127,6 @@ fn open_path(
     Ok(OpenTarget::new(fd, size, target.direct, &target.path)?.with_claim(claim))
 }
 
-/// The kernel's number of /dev/null, /dev/zero and /dev/full.
-const MEMORY: u32 = 1;
-
 fn size_of(fd: &OwnedFd, path: &Path) -> Result<u64, ExecuteError> {
     let fail = |error: rustix::io::Errno| ExecuteError::Target {
         what: format!("cannot tell the size of {}: {error}", path.display()),
@@ -137,7 +136,7 @@ fn size_of(fd: &OwnedFd, path: &Path) -> Result<u64, ExecuteError> {
     match FileType::from_raw_mode(about.st_mode) {
         FileType::RegularFile => Ok(about.st_size as u64),
         // The null devices are as long as anybody wants them.
-        FileType::CharacterDevice if rustix::fs::major(about.st_rdev) == MEMORY => Ok(i64::MAX as u64),
+        FileType::CharacterDevice if rustix::fs::major(about.st_rdev) == MEMORY_DEVICES => Ok(ENDLESS),
         FileType::BlockDevice => {
             let end = rustix::fs::seek(fd, SeekFrom::End(0)).map_err(fail)?;
             Ok(end)

@@ -69,5 +69,5 @@ pub use output_file::{OutputFile, OutputFileError};
 pub use room::Room;
 pub use roots::{DeviceNumber, Roots, Unknown};
 pub use scratch::Scratch;
-pub use storage::{Storage, TargetKind, directory_of, resolve};
+pub use storage::{Storage, TargetKind, directory_of, place_of_new, resolve};
 pub use use_kind::UseKind;

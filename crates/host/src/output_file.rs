@@ -14,6 +14,7 @@ use crate::device_users::{Closeness, DeviceUses, inspect_among};
 use crate::file_identity::FileIdentity;
 use crate::open_files::OpenFiles;
 use crate::roots::{Roots, Unknown};
+use crate::storage::{directory_of, place_of_new};
 use crate::sys::has_writers;
 use crate::use_kind::UseKind;
 
@@ -301,14 +302,8 @@ impl Place {
     }
 
     fn missing(roots: &Roots, path: &Path) -> Result<Self, OutputFileError> {
-        // A link may lead to a name that is not there yet.
-        let path = match fs::read_link(path) {
-            Ok(to) => path.parent().unwrap_or(Path::new("")).join(to),
-            Err(_) => path.to_owned(),
-        };
-        let directory =
-            path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        if let Some((database, _)) = OpenFiles::default().database_of(roots, directory) {
+        let path = place_of_new(path);
+        if let Some((database, _)) = OpenFiles::default().database_of(roots, directory_of(&path)) {
             return Err(OutputFileError::InUse { by: format!("its directory is {database}"), path });
         }
         Ok(Place { path, present: Present::Missing })

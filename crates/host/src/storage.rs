@@ -48,6 +48,20 @@ pub fn directory_of(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
+/// The kernel's major number of /dev/null, /dev/zero and /dev/full.
+pub const MEMORY_DEVICES: u32 = 1;
+
+/// The size of a file that has none: /dev/null and /dev/zero are as long as anybody wants them.
+pub const ENDLESS: u64 = i64::MAX as u64;
+
+/// Where a file will be made that is not there yet: a link may lead to a name that nothing stands at.
+pub fn place_of_new(path: &Path) -> PathBuf {
+    match std::fs::read_link(path) {
+        Ok(to) => path.parent().unwrap_or(Path::new("")).join(to),
+        Err(_) => path.to_owned(),
+    }
+}
+
 /// One step on the way from the path down to the disks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Layer {

@@ -4,6 +4,7 @@ use super::diagnostic::Trouble;
 use super::job::Job;
 use super::numbers::Amount;
 use super::random::mixed;
+use fathom_host::storage::ENDLESS;
 use fathom_spec::Bytes;
 
 /// What is known of a file or device before anything is done to it.
@@ -83,9 +84,6 @@ pub(crate) fn null_files(job: &Job) -> u64 {
         false => job.files.names.len() as u64,
     }
 }
-
-/// The size of a file that has none: /dev/null and /dev/zero.
-pub const ENDLESS: u64 = i64::MAX as u64;
 
 /// Where a clone works, from what was said and what is there.
 pub fn territory(job: &Job, clone: u32, facts: &Facts) -> Result<Territory, Trouble> {

@@ -1,10 +1,10 @@
 //! The files of the jobs: looked at, laid out, warmed or dropped from the page cache, removed.
 
 use super::members::Members;
-use crate::file_layout::ENDLESS;
 use crate::{FileFacts, FileNeed, Job, Planned};
 use anyhow::{Result, bail};
 use fathom_engine::guard;
+use fathom_host::storage::{ENDLESS, MEMORY_DEVICES};
 use fathom_host::{OpenFiles, Roots, output_file};
 use fathom_record::{Control, Event, EventKind, Execute, ExecuteError, Mismatch, Request};
 use fathom_session::layout::Need;
@@ -19,13 +19,10 @@ use std::io::Read;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 
-/// The kernel's number of /dev/null, /dev/zero and /dev/full.
-const MEMORY: u32 = 1;
-
 /// What is known of a path.
 pub fn look(path: &str) -> Option<FileFacts> {
     let about = std::fs::metadata(path).ok()?;
-    if about.file_type().is_char_device() && rustix::fs::major(about.rdev()) == MEMORY {
+    if about.file_type().is_char_device() && rustix::fs::major(about.rdev()) == MEMORY_DEVICES {
         return Some(FileFacts { bytes: ENDLESS, device: true });
     }
     if !about.file_type().is_block_device() {
