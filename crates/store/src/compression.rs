@@ -38,24 +38,22 @@ impl<W: Write> Write for Counter<W> {
     }
 }
 
-/// The record as compressed JSON; its text is never whole in memory.
-pub(crate) fn compress_record(record: &ResultRecord) -> Result<Compressed, serde_json::Error> {
-    let encoder = ZlibEncoder::new(Vec::new(), Compression::default());
-    let mut counter = Counter { inner: encoder, bytes: 0 };
-    serde_json::to_writer(&mut counter, record)?;
-    let size_bytes = counter.bytes;
-    let zlib = counter.inner.finish().map_err(serde_json::Error::io)?;
-    if zlib.len() < size_bytes {
-        return Ok(Compressed { size_bytes, zlib });
-    }
-    Ok(Compressed { size_bytes, zlib: serde_json::to_vec(record)? })
+/// The record as compressed JSON.
+pub(crate) fn compress_record(record: &ResultRecord) -> io::Result<Compressed> {
+    compress(|out| serde_json::to_writer(out, record).map_err(io::Error::from))
 }
 
-fn compress(text: &[u8]) -> io::Result<Vec<u8>> {
-    let mut encoder = ZlibEncoder::new(Vec::new(), Compression::default());
-    encoder.write_all(text)?;
-    let zlib = encoder.finish()?;
-    Ok(if zlib.len() < text.len() { zlib } else { text.to_vec() })
+/// What is written, compressed where that makes it smaller; the text is never whole in memory then.
+fn compress(text: impl Fn(&mut dyn Write) -> io::Result<()>) -> io::Result<Compressed> {
+    let encoder = ZlibEncoder::new(Vec::new(), Compression::default());
+    let mut counter = Counter { inner: encoder, bytes: 0 };
+    text(&mut counter)?;
+    let (size_bytes, mut zlib) = (counter.bytes, counter.inner.finish()?);
+    if zlib.len() >= size_bytes {
+        zlib.clear();
+        text(&mut zlib)?;
+    }
+    Ok(Compressed { size_bytes, zlib })
 }
 
 /// The text again. An error where it is damaged or has another size.
@@ -77,7 +75,8 @@ pub(crate) fn register(connection: &Connection) -> rusqlite::Result<()> {
     let flags =
         FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC | FunctionFlags::SQLITE_INNOCUOUS;
     connection.create_scalar_function(c"sqlar_compress", 1, flags, move |context| {
-        compress(context.get_raw(0).as_bytes()?).map_err(user_error)
+        let text = context.get_raw(0).as_bytes()?;
+        compress(|out| out.write_all(text)).map(|compressed| compressed.zlib).map_err(user_error)
     })?;
     connection.create_scalar_function(c"sqlar_uncompress", 2, flags, move |context| {
         let size_bytes = usize::try_from(context.get::<i64>(1)?).unwrap_or(0);

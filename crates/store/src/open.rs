@@ -277,11 +277,6 @@ fn make_private(path: &Path) {
 
 /// SQLite only says "unable to open"; the system can tell why.
 fn unopened(path: &Path, error: rusqlite::Error) -> StoreError {
-    let is_file = std::fs::metadata(path).map(|about| about.is_file() || about.is_dir());
-    if matches!(is_file, Ok(false)) {
-        // To open a pipe would wait for its partner.
-        return StoreError::Unwritable { path: path.to_path_buf(), why: "it is no regular file".into() };
-    }
     let why = match std::fs::OpenOptions::new().append(true).open(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => error.to_string(),
         _ => error.to_string(),
