@@ -166,18 +166,19 @@ fn by_cpu(run: &Run, around: &Surroundings) -> Option<String> {
 
 /// Writes of the device for each commit, over all pieces.
 pub fn writes_per_commit(runs: &[&Run]) -> Option<f64> {
-    let commits: u64 =
-        runs.iter().flat_map(|run| &run.workers).flat_map(|w| &w.counts).map(|c| c.1.operations).sum();
-    let writes: Option<u64> = runs.iter().map(|run| grown(run, SampleOf::is_disk, "writes")).sum();
-    writes.filter(|_| commits > 0).map(|writes| writes as f64 / commits as f64)
+    requests_per_operation(runs, "writes")
 }
 
 /// Requests of the device for each read, over all pieces.
 pub fn requests_per_read(runs: &[&Run]) -> Option<f64> {
+    requests_per_operation(runs, "reads")
+}
+
+fn requests_per_operation(runs: &[&Run], counter: &str) -> Option<f64> {
     let ours: u64 =
         runs.iter().flat_map(|run| &run.workers).flat_map(|w| &w.counts).map(|c| c.1.operations).sum();
-    let reads: Option<u64> = runs.iter().map(|run| grown(run, SampleOf::is_disk, "reads")).sum();
-    reads.filter(|_| ours > 0).map(|reads| reads as f64 / ours as f64)
+    let requests: Option<u64> = runs.iter().map(|run| grown(run, SampleOf::is_disk, counter)).sum();
+    requests.filter(|_| ours > 0).map(|requests| requests as f64 / ours as f64)
 }
 
 /// By how much a counter grew from the first to the last sample, summed over all of these owners. `None` where there are not

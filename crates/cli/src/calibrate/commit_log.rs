@@ -29,11 +29,6 @@ impl CommitLog {
         &self.scratch.path
     }
 
-    /// The bytes that may be added to the log now; `None` where the file system does not tell.
-    fn left(&self) -> Option<u64> {
-        Some(Room::of(&self.scratch.path).ok()?.most_bytes())
-    }
-
     /// Makes room for a run that appends to the log, and answers how much it has. The plan gets it as a limit too, for a
     /// disk that fills it within a slot.
     pub(super) fn limit(&self, plan: &mut Plan) -> Option<Bytes> {
@@ -44,11 +39,11 @@ impl CommitLog {
             return None;
         }
         let taken = self.scratch.file.metadata().map_or(0, |about| about.len());
-        if taken > self.left()?.min(MOST.0) {
+        if taken > left_at(self.path())?.min(MOST.0) {
             // The room is there again before the run begins.
             let _ = self.scratch.file.set_len(0).and_then(|()| self.scratch.file.sync_all());
         }
-        let most = Bytes(self.left()?.min(MOST.0));
+        let most = Bytes(left_at(self.path())?.min(MOST.0));
         for stream in &mut plan.streams {
             stream.stop.operations = Some((most.0 / workers / block_bytes(stream)).max(1));
         }
@@ -77,8 +72,13 @@ impl CommitLog {
     /// What looks how much may still be added, while a run goes on.
     pub(super) fn look(&self) -> impl Fn() -> Option<u64> + use<> {
         let path = self.scratch.path.clone();
-        move || Some(Room::of(&path).ok()?.most_bytes())
+        move || left_at(&path)
     }
+}
+
+/// The bytes that may be added to a log now; `None` where the file system does not tell.
+fn left_at(path: &Path) -> Option<u64> {
+    Some(Room::of(path).ok()?.most_bytes())
 }
 
 fn block_bytes(stream: &Stream) -> u64 {
