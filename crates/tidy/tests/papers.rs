@@ -189,6 +189,28 @@ fn scripts_can_be_run_and_are_sound() {
     }
 }
 
+/// What a log is read for stands at its end: the names of what failed, and of a test binary that died.
+#[test]
+fn a_failed_test_and_a_binary_that_died_are_named_last() {
+    let output = "     Running unittests src/lib.rs (target/debug/deps/depth-00ff)\n\nrunning 1 test\n\nfailures:\n\n\
+        ---- finds stdout ----\n\nthread 'finds' (7) panicked at src/lib.rs:5:49:\nleft: 1\nnote: run with `X`\n\n\
+        failures:\n    finds\n\ntest result: FAILED. 0 passed; 1 failed; finished in 0.01s\n\n\
+        error: test failed, to rerun pass `-p depth --lib`\n\
+        running     Running tests/ends.rs (target/debug/deps/ends-00ff)\nlast words\n\
+        error: test failed, to rerun pass `-p depth --test ends`\n\nCaused by:\n\
+        \x20 process didn't exit successfully: `deps/ends-00ff` (signal: 6, SIGABRT: process abort signal)\n\
+        error: 2 targets failed:\n    `-p depth --lib`\n    `-p depth --test ends`\n";
+    let path = std::env::temp_dir().join(format!("fathom-tidy-{}.txt", std::process::id()));
+    std::fs::write(&path, output).expect("a temporary file");
+    let told = Command::new(house::root().join("scripts/failures")).arg(&path).output();
+    std::fs::remove_file(&path).expect("it was written");
+    let expected = "    the end of -p depth --test ends:\n      last words\n    finds:\n\
+        \x20     thread 'finds' (7) panicked at src/lib.rs:5:49:\n      left: 1\n\
+        died: cargo test -p depth --test ends: the process ended by signal: 6, SIGABRT: process abort signal\n\
+        failed: cargo test -p depth --lib finds\n";
+    assert_eq!(String::from_utf8_lossy(&told.expect("the script runs").stdout), expected);
+}
+
 /// Shell scripts by their first line: with an interpreter, or (parts that are sourced) with shellcheck's word for it.
 fn is_script(file: &File) -> bool {
     let first = file.text.lines().next().unwrap_or_default();
