@@ -230,6 +230,11 @@ impl Environment {
         names.split(',').map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned).collect()
     }
 
+    /// Layout of ORION's files for scripts that read an older one: FATHOM_ORION_CSV, `11.1` or `11.2`.
+    pub fn orion_csv(&self) -> Option<String> {
+        self.variable("FATHOM_ORION_CSV")
+    }
+
     /// May commands be run that a file or a tool's words name? FATHOM_EXEC_CONSENT=1, for languages without `--allow-exec`.
     pub fn exec_consent(&self) -> bool {
         self.variable("FATHOM_EXEC_CONSENT").is_some_and(|value| value == "1")

@@ -55,10 +55,12 @@ impl Place {
         read_grid(&self.file(end)).unwrap()
     }
 
+    fn say(&self, words: &str) -> Output {
+        self.command(Path::new(env!("CARGO_BIN_EXE_fathom")), words).output().unwrap()
+    }
+
     fn record(&self) -> ResultRecord {
-        let program = Path::new(env!("CARGO_BIN_EXE_fathom"));
-        let shown = self.command(program, "show last --json").output().unwrap();
-        serde_json::from_slice(&shown.stdout).unwrap()
+        serde_json::from_slice(&self.say("show last --json").stdout).unwrap()
     }
 
     /// Takes away what earlier runs left.
@@ -382,23 +384,106 @@ fn a_lun_that_may_not_be_opened_is_named() {
 }
 
 #[test]
-fn files_that_are_there_are_not_overwritten() {
+fn a_second_run_of_the_same_minute_has_files_of_its_own() {
     let place = Place::new("sim:ways=4,service=1ms\n");
-    // The minute may turn between two runs: then both have files, and neither has been overwritten.
-    assert!(place.orion("-run simple -testname t -duration 1").status.success());
-    let count = || {
-        fs::read_dir(place.0.path())
-            .unwrap()
-            .flatten()
-            .filter(|e| e.path().extension().is_some_and(|x| x == "csv"))
-            .count()
+    let names = || {
+        let all = fs::read_dir(place.0.path()).unwrap().flatten().map(|e| e.path());
+        let mut names: Vec<_> = all.filter(|p| p.extension().is_some_and(|x| x == "csv")).collect();
+        names.sort();
+        names
     };
-    let again = place.orion("-run simple -testname t -duration 1");
-    match again.status.code() {
-        Some(1) => {
-            assert!(text(&again.stderr).contains("is there already\nhint: "), "{}", text(&again.stderr));
-            assert_eq!(count(), 3);
-        }
-        _ => assert_eq!(count(), 6),
+    assert!(place.orion("-run simple -testname t -duration 1").status.success());
+    let first: Vec<_> = names().into_iter().map(|path| (fs::read(&path).unwrap(), path)).collect();
+    let again = place.orion("-run oltp -testname t -duration 1");
+    assert!(again.status.success(), "{}", text(&again.stderr));
+    assert_eq!(names().len(), 6);
+    for (content, path) in first {
+        assert_eq!(fs::read(path).unwrap(), content);
     }
+    // Its name is on stdout, and the files are called so.
+    let stdout = text(&again.stdout);
+    let name = stdout.lines().nth(1).unwrap();
+    assert!(place.path(&format!("{name}_iops.csv")).exists(), "{name}");
+    assert_eq!(text(&place.say("show last").stdout).lines().nth(1), Some(name));
+}
+
+#[test]
+fn a_variable_chooses_the_layout_and_the_command_line_comes_before_it() {
+    let sim = "sim:ways=4,service=1ms\n";
+    let run = |words: &str, version: &str| {
+        let place = Place::new(sim);
+        let program = Path::new(env!("CARGO_BIN_EXE_fathom"));
+        let mut command =
+            place.command(program, &format!("orion -run simple -testname t -duration 1 {words}"));
+        let output = command.env("FATHOM_ORION_CSV", version).output().unwrap();
+        (place, output)
+    };
+    let (place, output) = run("", "11.1");
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let bare = place.file("iops.csv");
+    assert!(bare.starts_with("Large/Small,      1,"), "{bare}");
+    assert!(place.file("summary.txt").contains("-run simple -testname t -duration 1 \n"));
+    let shown = text(&place.say("show last").stdout);
+    assert!(shown.starts_with("ORION: ORacle IO Numbers -- Version 11.1.0.7.0\n"), "{shown}");
+    let (place, _) = run("-csv 11.2", "11.1");
+    assert!(place.file("iops.csv").starts_with("\nThis comma-separated-value file"));
+    let (place, output) = run("", "10.2");
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(text(&output.stderr), "error: FATHOM_ORION_CSV=10.2 is not known\nhint: one of 11.2, 11.1\n");
+    assert!(place.is_untouched());
+}
+
+#[test]
+fn a_lun_cut_short_ends_the_run_and_what_is_left_of_it_is_no_maximum() {
+    let place = Place::with_file(64 << 10);
+    let program = Path::new(env!("CARGO_BIN_EXE_fathom"));
+    let words = "orion -run advanced -testname t -matrix row -num_large 0 -num_disks 2 -duration 2 -csv 11.1";
+    let mut command = place.command(program, words);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let measured = |place: &Place| {
+        let found = fs::read_dir(place.0.path()).unwrap().flatten().map(|e| e.path());
+        let mut found = found.filter(|path| path.to_string_lossy().ends_with("_trace.txt"));
+        found.next().is_some_and(|path| fs::read_to_string(path).unwrap().contains("Point 1 "))
+    };
+    wait_for("the first point", || measured(&place));
+    fs::OpenOptions::new().write(true).open(place.path("lun1")).unwrap().set_len(1 << 20).unwrap();
+    let output = child.wait_with_output().unwrap();
+    let (told, summary) = (text(&output.stderr), place.file("summary.txt"));
+    assert_eq!(output.status.code(), Some(1), "{told}");
+    assert!(told.contains("The file is shorter than it was\nhint: nothing after this point"), "{told}");
+    let iops = place.grid("iops.csv");
+    assert!(iops.at(1, 0).is_some());
+    assert_eq!(iops.at(10, 0), None, "later points are not measured");
+    let at = summary.lines().find(|line| line.starts_with("Maximum Small IOPS=")).unwrap();
+    let best = iops.at(1, 0).unwrap().max(iops.at(2, 0).unwrap_or(0.0));
+    assert!(at.starts_with(&format!("Maximum Small IOPS={best:.0} @ ")), "{summary}");
+    assert!(
+        summary.contains("The file is shorter than it was")
+            && summary.contains("Test aborted due to errors.")
+    );
+    assert_eq!(place.record().ending, fathom_record::Ending::Failed);
+}
+
+#[test]
+fn the_files_and_the_record_tell_the_same_figures() {
+    let place = Place::new("sim:ways=4,service=700us,spread=exponential\n");
+    let output = place.orion("-run advanced -matrix detailed -testname t -duration 2 -write 30");
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let (iops, mbps, lat) = (place.grid("iops.csv"), place.grid("mbps.csv"), place.grid("lat.csv"));
+    let record = place.record();
+    let mut compared = 0;
+    for point in record.curves.iter().flat_map(|curve| &curve.points) {
+        let fathom_record::Load { small, large } = point.load;
+        if let Some(cell) = iops.at(small, large) {
+            assert!((cell - point.iops).abs() <= 0.5, "{:?}: {cell} {}", point.load, point.iops);
+            let us = point.latency.mean_ns / 1e3;
+            assert!((lat.at(small, large).unwrap() - us).abs() <= 0.01, "{:?} {us}", point.load);
+            compared += 1;
+        }
+        if let Some(cell) = mbps.at(small, large) {
+            assert!((cell - point.mbps).abs() <= 0.01, "{:?}: {cell} {}", point.load, point.mbps);
+            compared += 1;
+        }
+    }
+    assert_eq!(compared, 5 * 3 + 6 * 2);
 }

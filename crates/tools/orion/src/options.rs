@@ -212,9 +212,9 @@ impl Default for Options {
     }
 }
 
-/// Reads the words after the program's name.
-pub fn parse(arguments: &[String]) -> Result<Options, OptionError> {
-    let mut options = Options { typed: arguments.to_vec(), ..Options::default() };
+/// Reads the words after the program's name; the files have the `usual` layout unless `-csv` says another.
+pub fn parse(arguments: &[String], usual: Layout) -> Result<Options, OptionError> {
+    let mut options = Options { typed: arguments.to_vec(), layout: usual, ..Options::default() };
     if arguments.iter().any(|word| word == "-help") {
         return Ok(Options { help: true, ..options });
     }
@@ -278,7 +278,7 @@ fn set(options: &mut Options, row: &Row, value: &str) -> Result<(), OptionError>
         "-hugenotneeded" => {}
         "-storax" => storax(value)?,
         "-csv" => {
-            options.layout = choose(row, value, &[("11.2", Layout::V11_2), ("11.1", Layout::V11_1)])?;
+            options.layout = choose(row, value, LAYOUTS)?;
         }
         "-html" => options.html = Some(value.to_owned()),
         "-create" => options.create = Some(size(row, value, 1)?),
@@ -298,6 +298,20 @@ const MATRICES: &[(&str, Matrix)] = &[
     ("row", Matrix::Row),
     ("max", Matrix::Max),
 ];
+
+const LAYOUTS: &[(&str, Layout)] = &[("11.2", Layout::V11_2), ("11.1", Layout::V11_1)];
+
+impl Layout {
+    /// The layout of a version of ORION's.
+    pub fn of_version(version: &str) -> Option<Layout> {
+        LAYOUTS.iter().find(|(name, _)| *name == version).map(|(_, layout)| *layout)
+    }
+
+    /// The version of ORION's that writes it.
+    pub fn version(self) -> &'static str {
+        LAYOUTS.iter().find(|(_, layout)| *layout == self).map_or("", |(name, _)| name)
+    }
+}
 
 const QUEUES: &[(&str, Queue)] = &[
     ("auto", QueueKind::Auto),
@@ -460,7 +474,7 @@ mod tests {
     use super::*;
 
     fn typed(line: &str) -> Result<Options, OptionError> {
-        parse(&line.split_whitespace().map(str::to_owned).collect::<Vec<_>>())
+        parse(&line.split_whitespace().map(str::to_owned).collect::<Vec<_>>(), Layout::default())
     }
 
     #[test]

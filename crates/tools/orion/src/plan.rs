@@ -166,7 +166,8 @@ mod tests {
     use crate::options::parse;
 
     fn typed(line: &str) -> Options {
-        parse(&line.split_whitespace().map(str::to_owned).collect::<Vec<_>>()).unwrap()
+        let words: Vec<_> = line.split_whitespace().map(str::to_owned).collect();
+        parse(&words, Default::default()).unwrap()
     }
 
     fn some_luns(count: usize) -> Vec<Lun> {

@@ -73,7 +73,8 @@ mod tests {
     use crate::options::parse;
 
     fn points(line: &str, disks: u32) -> (Points, u64) {
-        let options = parse(&line.split_whitespace().map(str::to_owned).collect::<Vec<_>>()).unwrap();
+        let words: Vec<_> = line.split_whitespace().map(str::to_owned).collect();
+        let options = parse(&words, Default::default()).unwrap();
         let points = Points::new(&options, disks);
         let minutes = points.minutes(&options);
         (points, minutes)

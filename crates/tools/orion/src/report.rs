@@ -6,6 +6,7 @@ use super::options::{LargeType, Layout, Options, Simulate};
 use super::plan::Lun;
 use super::points::Points;
 use fathom_record::{EventKind, GroupTotals, LARGE, Latency, Load, Run, SMALL};
+use fathom_session::errno_text;
 use fathom_spec::KIB;
 use std::io::{self, Write};
 
@@ -20,6 +21,8 @@ pub struct Point {
     pub large: Option<GroupTotals>,
     /// Why its figures do not count: an I/O failed.
     pub trouble: Option<String>,
+    /// An I/O went beyond the end of a LUN, which was cut short while it was measured.
+    pub cut: bool,
     /// How long it ran, seconds.
     pub seconds: f64,
 }
@@ -31,7 +34,7 @@ impl Point {
             EventKind::Fault { verb, offset, errno, target, times, .. } => Some(format!(
                 "{verb:?} of {target} at byte {} failed {times} times: {}",
                 offset.0,
-                io::Error::from_raw_os_error(*errno)
+                errno_text::of_read(*errno)
             )),
             _ => None,
         });
@@ -40,6 +43,7 @@ impl Point {
             small: run.side(SMALL),
             large: run.side(LARGE),
             trouble: fault,
+            cut: run.faults().any(|event| matches!(event.what, EventKind::Fault { errno: 0, .. })),
             seconds: run.length_ns as f64 / 1e9,
         }
     }

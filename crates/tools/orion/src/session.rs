@@ -6,7 +6,7 @@ mod files;
 
 mod luns;
 
-use crate::{self as orion, Lun, Options, Point, Points, Report};
+use crate::{self as orion, Options, Point, Points, Report};
 use adaptive::{Axes, Enough};
 use anyhow::{Result, anyhow, bail};
 use fathom_record::*;
@@ -14,7 +14,7 @@ use fathom_render::terminal::Style;
 use fathom_session::record_writer::write_page;
 use fathom_session::tool::Tool;
 use fathom_session::watch::{Progress, Watch};
-use fathom_session::{Console, End, Ended, Interrupt, Measurement, Session, Setup, status};
+use fathom_session::{Console, End, Ended, Environment, Interrupt, Measurement, Session, Setup, status};
 use fathom_spec::Plan;
 use files::Files;
 use luns::Luns;
@@ -52,7 +52,7 @@ const SEED: u64 = 0x0F10;
 
 /// Runs the command on the words after its name.
 fn run(words: &[String], session: &mut Session<'_>) -> Result<Ended> {
-    let options = orion::parse(words)?;
+    let options = orion::parse(words, usual_layout(&session.environment)?)?;
     if options.help {
         orion::help(&mut session.console.out())?;
         return Ok(Ended::Done);
@@ -60,8 +60,8 @@ fn run(words: &[String], session: &mut Session<'_>) -> Result<Ended> {
     let (interrupt, console) = (session.environment.interrupt(), session.console.clone());
     let progress = Progress::new(session.progress, &console);
     let names = luns::names(&options)?;
-    let base = format!("{}_{}", options.test_name, session.environment.minute());
-    let files = Files::new(base.clone(), options.layout)?;
+    let files =
+        Files::new(&format!("{}_{}", options.test_name, session.environment.minute()), options.layout)?;
     let mut permits = luns::permits(&options);
     if let Some(size) = options.create {
         let making =
@@ -79,7 +79,8 @@ fn run(words: &[String], session: &mut Session<'_>) -> Result<Ended> {
     }
     orion::plan::fits(&options, &found.luns, &points.loads)?;
     luns::guard_all(&options, &found, &session.roots, &permits)?;
-    let name = Path::new(&base).file_name().and_then(std::ffi::OsStr::to_str).unwrap_or(&base).to_owned();
+    let base = files.base();
+    let name = Path::new(base).file_name().and_then(std::ffi::OsStr::to_str).unwrap_or(base).to_owned();
     let report = Report {
         options: &options,
         points: &points,
@@ -94,6 +95,13 @@ fn run(words: &[String], session: &mut Session<'_>) -> Result<Ended> {
     let outcome = files.begin(&report).and_then(|()| job.measure(&report, &files, &progress, &interrupt));
     progress.clear();
     job.conclude(&report, &files, outcome, interrupt.raised())
+}
+
+/// The layout that a site's scripts read, for those whose command lines are not to change.
+fn usual_layout(environment: &Environment) -> Result<orion::Layout> {
+    let Some(version) = environment.orion_csv() else { return Ok(orion::Layout::default()) };
+    orion::Layout::of_version(&version)
+        .ok_or_else(|| anyhow!("FATHOM_ORION_CSV={version} is not known\nhint: one of 11.2, 11.1"))
 }
 
 fn begin<'s>(
@@ -162,12 +170,19 @@ impl Job<'_> {
             if purpose == Purpose::Exploring {
                 return Ok(());
             }
+            let cut = point.cut.then(|| point.trouble.clone()).flatten();
             self.done.push(point);
             axes.learn(&self.done);
             let trace = files.point(report, &self.done)?;
             if options.verbose {
                 // Whoever read it may have seen enough: no reason to end a measurement.
                 let _ = self.console.out().write_all(&trace);
+            }
+            // What is left of it is another LUN: its figures must not become the maximum.
+            if let Some(trouble) = cut {
+                bail!(
+                    "{trouble}\nhint: nothing after this point was measured; run it again on LUNs that stay whole"
+                );
             }
         }
         Ok(())
@@ -222,9 +237,9 @@ fn show(record: &ResultRecord, mut out: &mut dyn Write) -> Result<()> {
     let again = || {
         anyhow!("this run does not say how it was asked for\nhint: fathom show --json tells what it holds")
     };
-    let (typed, luns, disks, name): (Vec<String>, Vec<Lun>, u32, String) =
+    let figures::Requested { typed, luns, disks, name, layout } =
         figures::requested(record).ok_or_else(again)?;
-    let options: Options = orion::parse(&typed)?;
+    let options: Options = orion::parse(&typed, layout)?;
     let points = Points::new(&options, disks);
     let report =
         Report { options: &options, points: &points, luns: &luns, name: &name, version: &record.version };

@@ -33,7 +33,7 @@ impl Seen<'_> {
 }
 
 fn options(line: &str) -> Options {
-    parse(&line.split_whitespace().map(str::to_owned).collect::<Vec<_>>()).unwrap()
+    parse(&line.split_whitespace().map(str::to_owned).collect::<Vec<_>>(), Layout::default()).unwrap()
 }
 
 fn raw1() -> Vec<Lun> {
@@ -308,7 +308,7 @@ fn a_run_cut_short_leaves_tables_with_the_points_it_has() {
 proptest! {
     #[test]
     fn nothing_that_is_typed_or_read_panics(words in prop::collection::vec("-?[a-zA-Z0-9_.-]{0,14}", 0..8), table in "(Large/Small)?[,0-9. \n-]{0,80}") {
-        if let Ok(options) = parse(&words) {
+        if let Ok(options) = parse(&words, Layout::default()) {
             let points = Points::new(&options, 3);
             prop_assert!(points.minutes(&options) >= 1);
         }

@@ -30,7 +30,7 @@ struct Kind {
     enough: bool,
 }
 
-/// Ends a point when each kind of I/O of it is known well enough.
+/// Ends a point when each kind of I/O of it is known well enough, or an I/O went beyond the end of a LUN.
 pub struct Enough {
     kinds: Vec<Kind>,
     slot_ns: u64,
@@ -38,7 +38,7 @@ pub struct Enough {
 }
 
 impl Enough {
-    /// For one point. Without `adaptive` it never ends it.
+    /// For one point. Without `adaptive` only a LUN cut short ends it.
     pub fn new(plan: &Plan, duration: Nanos, adaptive: bool) -> Self {
         let slots = (duration.0 / plan.slot.0.max(1)) as usize;
         let there = |group: &GroupId| adaptive && plan.streams.iter().any(|s| s.group == *group);
@@ -66,6 +66,9 @@ impl Control for Enough {
             }
         }
         self.last_ns = now_ns;
+        if totals.iter().flat_map(|t| &t.counts).any(|counts| counts.short > 0) {
+            return Steer::Stop(Vec::new(), StopReason::Fault);
+        }
         match !self.kinds.is_empty() && self.kinds.iter().all(|kind| kind.enough) {
             true => Steer::Stop(Vec::new(), StopReason::Told),
             false => Steer::Continue,
@@ -124,7 +127,14 @@ mod tests {
     fn point(small: u32, rate: u64) -> Point {
         let counts = Counts { operations: rate, ..Counts::default() };
         let side = GroupTotals { counts, seconds: 1.0, ..GroupTotals::default() };
-        Point { load: Load { small, large: 0 }, small: Some(side), large: None, trouble: None, seconds: 1.0 }
+        Point {
+            load: Load { small, large: 0 },
+            small: Some(side),
+            large: None,
+            trouble: None,
+            cut: false,
+            seconds: 1.0,
+        }
     }
 
     #[test]

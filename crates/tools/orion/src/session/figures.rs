@@ -1,6 +1,6 @@
 //! The record of a run of ORION's: figures, curves, and what is needed to tell it again.
 
-use crate::{LargeType, Lun, Options};
+use crate::{LargeType, Layout, Lun, Options};
 use fathom_calibrate::observe::{CONFIDENCE, Observed};
 use fathom_record::*;
 use fathom_session::Figures;
@@ -10,11 +10,26 @@ use fathom_spec::{Bytes, GroupId, LatencyLimit, MIB, Nanos, Statistic, StreamId}
 pub fn request(options: &Options, luns: &[Lun], disks: u32, name: &str) -> serde_json::Value {
     let luns: Vec<_> =
         luns.iter().map(|lun| serde_json::json!({"name": lun.name, "size": lun.size.0})).collect();
-    serde_json::json!({ "orion": options.typed, "luns": luns, "disks": disks, "name": name })
+    let layout = options.layout.version();
+    serde_json::json!({ "orion": options.typed, "luns": luns, "disks": disks, "name": name, "csv": layout })
+}
+
+/// What [`request`] kept.
+pub struct Requested {
+    /// The words after the program's name.
+    pub typed: Vec<String>,
+    /// LUNs as they were found.
+    pub luns: Vec<Lun>,
+    /// `-num_disks`, or how many LUNs there were.
+    pub disks: u32,
+    /// `NAME_YYYYMMDD_HHMM`.
+    pub name: String,
+    /// Layout of the files.
+    pub layout: Layout,
 }
 
 /// Reads [`request`] again.
-pub fn requested(record: &ResultRecord) -> Option<(Vec<String>, Vec<Lun>, u32, String)> {
+pub fn requested(record: &ResultRecord) -> Option<Requested> {
     let request = record.facts.get("request")?;
     let text = |value: &serde_json::Value| value.as_str().map(str::to_owned);
     let typed = request.get("orion")?.as_array()?.iter().filter_map(text).collect();
@@ -22,7 +37,10 @@ pub fn requested(record: &ResultRecord) -> Option<(Vec<String>, Vec<Lun>, u32, S
         Some(Lun { name: text(value.get("name")?)?, size: Bytes(value.get("size")?.as_u64()?) })
     };
     let luns = request.get("luns")?.as_array()?.iter().filter_map(lun).collect();
-    Some((typed, luns, request.get("disks")?.as_u64()? as u32, text(request.get("name")?)?))
+    let disks = request.get("disks")?.as_u64()? as u32;
+    let version = request.get("csv").and_then(serde_json::Value::as_str);
+    let layout = version.and_then(Layout::of_version).unwrap_or_default();
+    Some(Requested { typed, luns, disks, name: text(request.get("name")?)?, layout })
 }
 
 /// One kind of I/O of a run, as if it had been alone.

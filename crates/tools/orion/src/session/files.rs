@@ -9,6 +9,14 @@ use std::path::PathBuf;
 
 const HINT: &str = "say another -testname, with its folder";
 
+const ENDS: [&str; 6] = ["summary.txt", "mbps.csv", "iops.csv", "lat.csv", "hist.txt", "trace.txt"];
+/// Runs of one minute.
+const MOST: u32 = 60;
+
+fn path(base: &str, end: &str) -> PathBuf {
+    PathBuf::from(format!("{base}_{end}"))
+}
+
 /// Where the files of one run are.
 pub struct Files {
     base: String,
@@ -16,23 +24,25 @@ pub struct Files {
 }
 
 impl Files {
-    /// `NAME_YYYYMMDD_HHMM` with its folder; refuses to touch files that are there.
-    pub fn new(base: String, layout: Layout) -> Result<Self> {
-        let files = Files { base, histograms: layout == Layout::V11_2 };
-        for end in ["summary.txt", "mbps.csv", "iops.csv", "lat.csv", "hist.txt", "trace.txt"] {
-            let path = files.path(end);
-            if path.exists() {
-                bail!(
-                    "{} is there already\nhint: files are named by the minute: wait for the next one, or say another -testname",
-                    path.display()
-                );
-            }
+    /// `NAME_YYYYMMDD_HHMM` with its folder. Files that are there are not touched: the second run of a minute is named
+    /// `NAME_YYYYMMDD_HHMM_2`.
+    pub fn new(base: &str, layout: Layout) -> Result<Self> {
+        let numbered = (2..=MOST).map(|number| format!("{base}_{number}"));
+        let mut all = std::iter::once(base.to_owned()).chain(numbered);
+        let base = all.find(|base| ENDS.iter().all(|end| !path(base, end).exists()));
+        match base {
+            Some(base) => Ok(Files { base, histograms: layout == Layout::V11_2 }),
+            None => bail!("there are files of {MOST} runs of this minute\nhint: {HINT}"),
         }
-        Ok(files)
+    }
+
+    /// What all their names begin with.
+    pub fn base(&self) -> &str {
+        &self.base
     }
 
     fn path(&self, end: &str) -> PathBuf {
-        PathBuf::from(format!("{}_{end}", self.base))
+        path(&self.base, end)
     }
 
     fn replace(&self, end: &str, text: &[u8]) -> Result<()> {
