@@ -2,7 +2,7 @@
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 /// A flag that one signal raises, every time anew.
 #[derive(Clone, Debug, Default)]
@@ -29,6 +29,9 @@ impl Signalled {
 
 /// After a signal, or while an open may wait for ever, the next signal ends the program: shared by all that is watched.
 static ENDS_AT_ONCE: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
+
+/// How many opens that may wait for ever are under way.
+static OPENS: Mutex<u32> = Mutex::new(0);
 
 /// A flag that SIGINT, SIGTERM and SIGHUP raise. A second signal ends the program at once, as it would without fathom.
 #[derive(Clone, Debug, Default)]
@@ -84,11 +87,19 @@ fn is_ignored(signal: i32) -> bool {
 /// Opens what may keep the caller waiting for ever: a pipe waits for its partner, and no flag is looked at meanwhile. The first
 /// signal ends the program there, as it would without fathom; nothing may be lost by that.
 pub fn interruptible<T>(open: impl FnOnce() -> T) -> T {
-    if ENDS_AT_ONCE.swap(true, Ordering::SeqCst) {
+    let opens = || OPENS.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut under_way = opens();
+    if *under_way == 0 && ENDS_AT_ONCE.swap(true, Ordering::SeqCst) {
         die_of_interrupt();
     }
+    *under_way += 1;
+    drop(under_way);
     let opened = open();
-    ENDS_AT_ONCE.store(false, Ordering::SeqCst);
+    let mut under_way = opens();
+    *under_way -= 1;
+    if *under_way == 0 {
+        ENDS_AT_ONCE.store(false, Ordering::SeqCst);
+    }
     opened
 }
 
@@ -106,4 +117,22 @@ pub fn die_of_interrupt() {
 /// Ends the program as SIGPIPE would have: the reader of a pipe has seen enough.
 pub fn die_of_pipe() {
     let _ = signal_hook::low_level::emulate_default_handler(signal_hook::consts::SIGPIPE);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A second open found the first one's mark, took it for a signal and ended the program.
+    #[test]
+    fn opens_that_wait_at_the_same_time_do_not_end_the_program() {
+        let both = std::sync::Barrier::new(2);
+        let open = || interruptible(|| both.wait().is_leader());
+        let leaders = std::thread::scope(|scope| {
+            let other = scope.spawn(open);
+            [open(), other.join().expect("it opens")]
+        });
+        assert_eq!(leaders.iter().filter(|leader| **leader).count(), 1);
+        assert!(!ENDS_AT_ONCE.load(Ordering::SeqCst));
+    }
 }
