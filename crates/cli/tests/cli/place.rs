@@ -115,17 +115,17 @@ impl Place {
     }
 }
 
-/// Runs a command to its end, at most a minute and a half. A lock that another program on this machine holds on a
+/// Runs a command to its end, at most four minutes. A lock that another program on this machine holds on a
 /// shared disk is waited for.
 pub fn say(command: Command) -> Said {
     let mut command = assert_cmd::Command::from_std(command);
-    command.timeout(Duration::from_secs(90));
+    command.timeout(Duration::from_secs(240));
     let begun = Instant::now();
     loop {
         let said = Said::from(command.output().expect("the program can be started"));
         let foreign = said.err.contains("another calibration is running")
             && !said.err.contains(env!("CARGO_BIN_EXE_fathom"));
-        if !foreign || begun.elapsed() > Duration::from_secs(100) {
+        if !foreign || begun.elapsed() > Duration::from_secs(250) {
             return said;
         }
         std::thread::sleep(Duration::from_secs(1));
