@@ -138,6 +138,15 @@ impl Options {
         self.size.unwrap_or(memory_mib << 21)
     }
 
+    /// What bonnie++ refuses once it has become its user: sizes, and a process that both serves semaphores and waits at them.
+    pub fn check(&self) -> Result<(), String> {
+        let sizes = 256..=1 << 20;
+        let chunk = self.chunk.is_power_of_two() && sizes.contains(&self.chunk);
+        let files = self.file_least <= self.file_most && self.files <= 1 << 20;
+        let barrier = self.serves.is_none() || self.barrier.is_none();
+        if chunk && files && barrier && self.seekers > 0 { Ok(()) } else { Err(USAGE.to_owned()) }
+    }
+
     /// bonnie++'s guard: a file that the page cache could hold is refused, in its words.
     pub fn guard(&self, memory_mib: u64) -> Result<(), String> {
         let memory_mib = self.memory_mib.unwrap_or(memory_mib);
@@ -274,9 +283,7 @@ fn bulk(options: &mut Options, value: &str) -> Result<(), Wrong> {
     if let Some(seekers) = next() {
         options.seekers = seekers.parse().map_err(|_| None)?;
     }
-    let sizes = 256..=1 << 20;
-    let sound = options.chunk.is_power_of_two() && sizes.contains(&options.chunk);
-    if sound && options.seekers > 0 { Ok(()) } else { Err(None) }
+    Ok(())
 }
 
 /// `number[:max[:min[:directories[:chunk]]]]`.
@@ -295,7 +302,7 @@ fn files(options: &mut Options, value: &str) -> Result<(), Wrong> {
     if options.directories > DIRECTORIES_MOST {
         return Err(Some("Can't have more than 99,999 directories.\n".to_owned()));
     }
-    if options.file_least > options.file_most || options.files > 1 << 20 { Err(None) } else { Ok(()) }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -350,19 +357,11 @@ mod tests {
 
     #[test]
     fn what_is_wrong_or_missing_is_refused_and_named() {
-        let usage = [
-            "extra",
-            "-s 16:100",
-            "-s 16:3000",
-            "-n 1:5:10",
-            "-r x",
-            "-s 1:8k:10:0",
-            "-c 0",
-            "-yx",
-            "-n 1:-3",
-            "-p x",
-        ];
+        let usage = ["extra", "-r x", "-c 0", "-yx", "-n 1:-3", "-p x"];
         usage.iter().for_each(|line| assert_eq!(read(line), Err(USAGE.to_owned()), "{line}"));
+        for line in ["-s 16:100", "-s 16:3000", "-n 1:5:10", "-s 1:8k:10:0", "-p 2 -ys"] {
+            assert_eq!(options(line).check(), Err(USAGE.to_owned()), "{line}");
+        }
         let named = [
             ("-Q", "invalid option -- 'Q'"),
             ("-s", "requires an argument -- 's'"),

@@ -45,14 +45,16 @@ impl Tool for Bonnie {
 /// Runs the command on the words after its name and answers bonnie++'s exit status, or why nothing was begun.
 fn run(words: &[String], session: &mut Session<'_>) -> Result<u8, String> {
     let options = bonnie::parse(words)?;
+    let seed = seed(&options, &session.environment)?;
     ready(&options, session)?;
+    options.check()?;
     if let Some(processes) = options.serves {
         return Ok(barrier::serve(processes, &session.console));
     }
     let barrier = Barrier::of(&options)?;
     let memory_mib = memory_mib();
     options.guard(memory_mib)?;
-    let load = BulkLoad { size: options.size_on(memory_mib), seed: seed(&options, &session.environment)? };
+    let load = BulkLoad { size: options.size_on(memory_mib), seed };
     if bonnie::tests(&options, load.size).is_empty() {
         return Err(USAGE.to_owned());
     }
@@ -274,13 +276,16 @@ fn notes(options: &Options, size: u64) -> Vec<Note> {
         "fathom calibrate writes random bytes",
     ));
     let memory = options.limit_cache.unwrap_or(memory_mib() << 20);
-    if !options.direct && size < 2 * memory {
+    if size < 2 * memory {
         let text = format!(
             "the file of {} fits into the page cache of {}: reads, rewrites and seeks tell of the memory, not of the disk",
             fathom_spec::Bytes(size),
             fathom_spec::Bytes(memory)
         );
-        notes.push(note(text, "-D goes past the page cache; --limit-cache 64m leaves it only so much"));
+        notes.push(note(
+            text,
+            "--limit-cache 64m leaves it only so much; -D writes past it, and reads through it",
+        ));
     }
     if options.seed.is_none() && options.random_file.is_none() {
         notes.push(note("the seed was the time of day".to_owned(), "-z repeats a run"));

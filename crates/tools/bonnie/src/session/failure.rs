@@ -21,6 +21,9 @@ const WORDS: Vocabulary<'static> = Vocabulary {
 /// is written, a file that somebody cut short when its end is read.
 pub fn refusal(options: &Options, files: &TestFiles, test: Test, error: &ExecuteError) -> String {
     match error {
+        ExecuteError::Misaligned { .. } if test == Test::WriteCharacters => {
+            "Can't write() - disk full?\n".to_owned()
+        }
         ExecuteError::Misaligned { .. } if options.direct => {
             "Can't write block.: Invalid argument\nCan't write block 0.\n".to_owned()
         }
