@@ -152,12 +152,9 @@ fn dt_and_iozone_leave_nothing_on_a_disk_that_is_full() {
         assert!(said.err.contains("No space left on device") && said.err.contains(" limit="), "{}", said.err);
     }
     for words in ["-i 0 -s 128m -r 1m", "-i 0 -s 128m -r 1m -t 2", "-i 6 -s 128m -r 1m"] {
-        let said = disk.fathom(&format!("iozone {words} -f f")).ends(1);
-        assert!(
-            said.err.contains("\nError: cannot write f") && said.err.contains("No space left on device"),
-            "{}",
-            said.err
-        );
+        let said = disk.fathom(&format!("iozone {words} -f f")).ends(74);
+        assert!(said.out.contains("\nError writing block "), "{}", said.out);
+        assert_eq!(said.err, "write: No space left on device\n");
     }
     let left: Vec<_> = std::fs::read_dir(&disk.mount)
         .expect("it is mounted")

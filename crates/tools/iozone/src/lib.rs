@@ -1,4 +1,4 @@
-//! iozone's language as version 3.471 speaks it: its options to one plan for each cell of its table, what was seen to
+//! iozone's language as version 3.489 speaks it: its options to one plan for each cell of its table, what was seen to
 //! its table and to its Excel blocks.
 //!
 //! | module | holds |
@@ -21,6 +21,6 @@ mod throughput;
 
 pub use options::{Invocation, Options, Unit, parse};
 pub use plan::{plan, rest, tests, throughput as plan_throughput};
-pub use report::{Row, banner, excel, heads, row};
+pub use report::{Row, banner, excel, heads, row, row_begun};
 pub use test::Test;
 pub use throughput::{Child, Phase, beginning, block, excel as excel_throughput, phases};

@@ -78,6 +78,14 @@ pub struct Options {
     pub file_range: (u64, u64),
     /// `-y`, `-q`, bytes.
     pub record_range: (u64, u64),
+    /// `-E`: tests 9 to 12 are run.
+    pub extension: bool,
+    /// `-j`: records from one to the next of the stride read.
+    pub stride: u64,
+    /// `-S` and `-L`, for the banner: KiB of the processor's cache, bytes of its line.
+    pub processor_cache: (u64, u64),
+    /// What the banner says of the options, in their order.
+    pub banner: Vec<String>,
 }
 
 impl Default for Options {
@@ -106,6 +114,10 @@ impl Default for Options {
             records: Vec::new(),
             file_range: (64 * KIB, 512 * MIB),
             record_range: (4 * KIB, 16 * MIB),
+            extension: false,
+            stride: 17,
+            processor_cache: (1024, 32),
+            banner: Vec::new(),
         }
     }
 }
@@ -130,6 +142,14 @@ impl Options {
             (false, _) => self.records.clone(),
             (true, true) => doubling(self.record_range.0, self.record_range.1),
             (true, false) => vec![4 * KIB],
+        }
+    }
+
+    /// Records across an Excel block: those of `-r`, or the whole range.
+    pub fn excel_records(&self) -> Vec<u64> {
+        match self.records.is_empty() {
+            false => self.records.clone(),
+            true => doubling(self.record_range.0, self.record_range.1),
         }
     }
 
@@ -167,20 +187,22 @@ pub enum Invocation {
     Measure(Box<Options>),
     /// To print this on stdout: `-h` or `-v`.
     Print(&'static str),
-    /// Nothing that can be done: this goes to stderr, and the status is 1.
-    Error(String),
+    /// Nothing that can be done: this goes to stderr, and the status is iozone's.
+    Error(String, u8),
 }
 
 /// What `-h` tells: what works here.
 const HELP: &str = "\
 Usage: iozone [options]
-Does what iozone 3.471 does with these options, and keeps what was seen (fathom show).
+Does what iozone 3.489 does with these options, and keeps what was seen (fathom show).
 
   -a                   automatic: files of -n to -g, records of -y to -q, both doubling
   -z                   with -a: small records of large files too
   -n, -g, -y, -q SIZE  smallest and largest file [64k, 512m] and record [4k, 16m]
   -s, -r SIZE          one size of a file [512k], of a record [4k]; several times: several
-  -i N                 test 0 to 12; several times: several
+  -i N                 test 0 to 12; several times: several; with -E for 9 to 12
+  -j N                 records from one to the next of the stride read [17]
+  -S KIB  -L BYTES     the processor's cache and its line, for the banner
   -I  -o  -e  -c       O_DIRECT; O_SYNC; fsync in the time; close in the time
   -O  -N               operations a second; microseconds an operation
   -R  -b FILE          Excel blocks on stdout; in a file
@@ -197,7 +219,7 @@ fathom's own:
 ";
 
 /// What `-v` tells.
-const VERSION: &str = "\tIozone: Performance Test of File I/O\n\t        as Version 3.471, by fathom\n";
+const VERSION: &str = "\tIozone: Performance Test of File I/O\n\t        as Version 3.489, by fathom\n";
 
 /// Reads the words.
 pub fn parse(words: &[String]) -> Invocation {
@@ -206,19 +228,41 @@ pub fn parse(words: &[String]) -> Invocation {
         Some("-v" | "--version") => return Invocation::Print(VERSION),
         _ => {}
     }
-    read(words).map_or_else(Invocation::Error, |options| Invocation::Measure(Box::new(options)))
+    match read(words) {
+        Ok(options) => Invocation::Measure(Box::new(options)),
+        Err(Refusal::Unknown(why)) => Invocation::Error(why, UNKNOWN),
+        Err(Refusal::Lacking(why)) => Invocation::Error(why, 1),
+    }
+}
+
+/// iozone's status where the words make no sense.
+const UNKNOWN: u8 = 255;
+
+/// Why nothing is measured.
+#[derive(Debug)]
+enum Refusal {
+    /// No option of iozone's, or one without its value.
+    Unknown(String),
+    /// What iozone has, and fathom has not.
+    Lacking(String),
+}
+
+impl From<String> for Refusal {
+    fn from(why: String) -> Self {
+        Refusal::Lacking(why)
+    }
 }
 
 fn lacks(what: &str, hint: &str) -> String {
     format!("fathom's iozone has no {what}\nhint: {hint}")
 }
 
-fn read(words: &[String]) -> Result<Options, String> {
+fn read(words: &[String]) -> Result<Options, Refusal> {
     let mut options = Options::default();
     let mut words: VecDeque<&str> = words.iter().map(String::as_str).collect();
     while let Some(word) = words.pop_front() {
         match word.strip_prefix('-').filter(|letters| !letters.is_empty()) {
-            None => return Err(lacks(&format!("word {word:?}"), "options begin with -")),
+            None => return Err(lacks(&format!("word {word:?}"), "options begin with -").into()),
             Some(long) if long.starts_with('-') => ours(&mut options, &long[1..], &mut words)?,
             Some(more) if more.starts_with('+') => further(&mut options, &more[1..], &mut words)?,
             Some(letters) => short(&mut options, letters, &mut words)?,
@@ -230,10 +274,10 @@ fn read(words: &[String]) -> Result<Options, String> {
 }
 
 /// One word of letters, of which one may take the rest of the word or the next one.
-fn short(options: &mut Options, letters: &str, words: &mut VecDeque<&str>) -> Result<(), String> {
+fn short(options: &mut Options, letters: &str, words: &mut VecDeque<&str>) -> Result<(), Refusal> {
     let mut rest = letters.chars();
     while let Some(letter) = rest.next() {
-        if !"bfgiqnrstyF".contains(letter) {
+        if !"bfgijqnrstyFLS".contains(letter) {
             flag(options, letter)?;
             continue;
         }
@@ -249,15 +293,14 @@ fn short(options: &mut Options, letters: &str, words: &mut VecDeque<&str>) -> Re
 }
 
 /// An option's value: what stands behind it in its word, or else the next word.
-fn value(own: &str, option: &str, words: &mut VecDeque<&str>) -> Result<String, String> {
+fn value(own: &str, option: &str, words: &mut VecDeque<&str>) -> Result<String, Refusal> {
     let value = if own.is_empty() { words.pop_front() } else { Some(own) };
-    value
-        .map(str::to_owned)
-        .ok_or_else(|| format!("iozone: option requires an argument -- '{option}'\nhint: -{option} VALUE"))
+    let missing = || Refusal::Unknown(format!("iozone: option requires an argument -- '{option}'"));
+    value.map(str::to_owned).ok_or_else(missing)
 }
 
 /// Options of ours.
-fn ours(options: &mut Options, word: &str, words: &mut VecDeque<&str>) -> Result<(), String> {
+fn ours(options: &mut Options, word: &str, words: &mut VecDeque<&str>) -> Result<(), Refusal> {
     let (name, own) = word.split_once('=').unwrap_or((word, ""));
     match name {
         "html" => options.html = Some(value(own, "-html", words)?),
@@ -270,15 +313,17 @@ fn ours(options: &mut Options, word: &str, words: &mut VecDeque<&str>) -> Result
             })?;
             options.budget = Nanos((seconds * 1e9) as u64);
         }
-        _ => return Err(lacks(&format!("option --{name}"), "see docs/tools/iozone.md")),
+        _ => return Err(lacks(&format!("option --{name}"), "see docs/tools/iozone.md").into()),
     }
     Ok(())
 }
 
 /// Options that begin with -+.
-fn further(options: &mut Options, word: &str, words: &mut VecDeque<&str>) -> Result<(), String> {
+fn further(options: &mut Options, word: &str, words: &mut VecDeque<&str>) -> Result<(), Refusal> {
     let Some(own) = word.strip_prefix('p') else {
-        return Err(lacks(&format!("option -+{word}"), "see docs/tools/iozone.md"));
+        let known = FURTHER_LACKING.iter().find(|(letter, _)| word.starts_with(*letter));
+        let why = known.map_or("see docs/tools/iozone.md", |(_, why)| why);
+        return Err(lacks(&format!("option -+{word}"), why).into());
     };
     let text = value(own, "+p", words)?;
     let percent = text.parse().ok().filter(|percent| *percent <= 100);
@@ -287,36 +332,141 @@ fn further(options: &mut Options, word: &str, words: &mut VecDeque<&str>) -> Res
     Ok(())
 }
 
-fn flag(options: &mut Options, letter: char) -> Result<(), String> {
-    match letter {
-        'a' => options.automatic = true,
-        'z' => options.all_records = true,
-        'I' => options.direct = true,
-        'o' => options.synchronous = true,
-        'e' => options.flush = true,
-        'c' => options.close = true,
-        'w' => options.keep = true,
-        'R' => options.excel = true,
-        'T' => options.threads = true,
-        'x' => options.to_the_end = true,
-        'O' => options.unit = Unit::Operations,
-        'N' => options.unit = Unit::Microseconds,
-        other => return Err(lacks(&format!("option -{other}"), "see docs/tools/iozone.md")),
-    }
+/// Options of iozone's that are not built, and what does the same.
+const LACKING: &[(char, &str)] = &[
+    ('A', "-az does the same: all records of all files"),
+    ('B', "files are read and written, not mapped"),
+    ('C', "the record has each worker's bytes: fathom show --json"),
+    ('D', "files are read and written, not mapped"),
+    ('G', "files are read and written, not mapped"),
+    ('H', "fathom fio with ioengine=libaio keeps several I/Os outstanding"),
+    ('J', "fathom fio with thinktime= has a delay between I/Os"),
+    ('K', "it adds random noise to reads"),
+    ('M', "fathom show --json has the machine's name and kernel"),
+    ('P', "taskset -c binds the program to processors"),
+    ('Q', "the record has all latencies: fathom show --json"),
+    ('U', "-I goes past the page cache, without unmounting anything"),
+    ('V', "fathom dt writes patterns and verifies them"),
+    ('W', "files are not locked"),
+    ('X', "fathom fio replays what a log says (read_iolog)"),
+    ('Y', "fathom fio replays what a log says (read_iolog)"),
+    ('Z', "files are read and written, not mapped"),
+    ('d', "workers begin together"),
+    ('k', "fathom fio with ioengine=libaio keeps several I/Os outstanding"),
+    ('l', "-t N has one number of workers; run it once for each"),
+    ('m', "each worker has one buffer"),
+    ('p', "the buffer stays in the processor's cache; -I goes past the page cache"),
+    ('u', "-t N has one number of workers; run it once for each"),
+];
+/// Those that begin with `-+`.
+const FURTHER_LACKING: &[(char, &str)] = &[
+    ('d', "fathom dt writes patterns and verifies them"),
+    ('m', "one host is measured"),
+    ('r', "-o makes each write durable"),
+    ('u', "the record has the CPU time of each worker: fathom show --json"),
+    ('w', "random bytes are written, which cannot be deduplicated"),
+];
+
+fn flag(options: &mut Options, letter: char) -> Result<(), Refusal> {
+    let says = match letter {
+        'a' => {
+            options.automatic = true;
+            "\tAuto Mode"
+        }
+        'z' => {
+            options.all_records = true;
+            "\tCross over of record size disabled."
+        }
+        'I' => {
+            options.direct = true;
+            "\tO_DIRECT feature enabled"
+        }
+        'o' => {
+            options.synchronous = true;
+            "\tSYNC Mode. "
+        }
+        'e' => {
+            options.flush = true;
+            "\tInclude fsync in write timing"
+        }
+        'c' => {
+            options.close = true;
+            "\tInclude close in write timing"
+        }
+        'w' => {
+            options.keep = true;
+            "\tSetting no_unlink"
+        }
+        'R' => {
+            options.excel = true;
+            "\tExcel chart generation enabled"
+        }
+        'x' => {
+            options.to_the_end = true;
+            "\tStonewall disabled"
+        }
+        'O' => {
+            options.unit = Unit::Operations;
+            "\tOPS Mode. Output is in operations per second."
+        }
+        'N' => {
+            options.unit = Unit::Microseconds;
+            "\tMicroseconds/op Mode. Output is in microseconds per operation."
+        }
+        'T' => {
+            options.threads = true;
+            return Ok(());
+        }
+        'E' => {
+            options.extension = true;
+            return Ok(());
+        }
+        other => {
+            return Err(match LACKING.iter().find(|(letter, _)| *letter == other) {
+                Some((_, why)) => lacks(&format!("option -{other}"), why).into(),
+                None => Refusal::Unknown(format!("iozone: invalid option -- '{other}'")),
+            });
+        }
+    };
+    options.banner.push(says.to_owned());
     Ok(())
 }
 
 fn set(options: &mut Options, letter: char, value: String) -> Result<(), String> {
+    let Options { banner, .. } = options;
     match letter {
         'b' => (options.excel_file, options.excel) = (Some(value), true),
         'f' => options.file = value,
         'F' => options.files.push(value),
-        'n' => options.file_range.0 = size(&value)?,
-        'g' => options.file_range.1 = size(&value)?,
-        'y' => options.record_range.0 = size(&value)?,
-        'q' => options.record_range.1 = size(&value)?,
-        's' => options.sizes.push(size(&value)?),
-        'r' => options.records.push(size(&value)?),
+        'n' => {
+            options.file_range.0 = size(&value)?;
+            banner.push(format!("\tUsing minimum file size of {} kilobytes.", options.file_range.0 / KIB));
+        }
+        'g' => {
+            options.file_range.1 = size(&value)?;
+            banner.push(format!("\tUsing maximum file size of {} kilobytes.", options.file_range.1 / KIB));
+        }
+        'y' => {
+            options.record_range.0 = size(&value)?;
+            banner.push(format!("\tUsing Minimum Record Size {} kB", options.record_range.0 / KIB));
+        }
+        'q' => {
+            options.record_range.1 = size(&value)?;
+            banner.push(format!("\tUsing Maximum Record Size {} kB", options.record_range.1 / KIB));
+        }
+        's' => {
+            let bytes = size(&value)?;
+            options.sizes.push(bytes);
+            banner.push(format!("\tFile size set to {} kB", bytes / KIB));
+        }
+        'r' => {
+            let bytes = size(&value)?;
+            options.records.push(bytes);
+            banner.push(format!("\tRecord Size {} kB", bytes / KIB));
+        }
+        'j' => options.stride = whole(&value, "records from one to the next, 1 or more")?,
+        'S' => options.processor_cache.0 = whole(&value, "KiB of the processor's cache")?,
+        'L' => options.processor_cache.1 = whole(&value, "bytes of a line of the processor's cache")?,
         't' => {
             let workers = value.parse().ok().filter(|workers| (1..=WORKERS_MOST).contains(workers));
             let wrong = || format!("{value:?} workers cannot be\nhint: -t 1 to {WORKERS_MOST}");
@@ -328,6 +478,11 @@ fn set(options: &mut Options, letter: char, value: String) -> Result<(), String>
         },
     }
     Ok(())
+}
+
+fn whole(text: &str, what: &str) -> Result<u64, String> {
+    let number = text.parse().ok().filter(|number| (1..=1 << 40).contains(number));
+    number.ok_or_else(|| format!("{text:?} is no number\nhint: {what}"))
 }
 
 /// Do records fit into files?
@@ -348,15 +503,14 @@ fn fits(options: &Options) -> Result<(), String> {
 /// What belongs to throughput mode, and what cannot be said with it.
 fn throughput_mode(options: &Options) -> Result<(), String> {
     let mix = options.tests.contains(&8);
+    if options.tests.iter().any(|test| *test >= 9) && !options.extension && options.workers.is_none() {
+        return Err(lacks("tests 9 to 12 without -E (iozone leaves their columns blank)", "add -E"));
+    }
     let Some(workers) = options.workers else {
         if mix {
             return Err(lacks("test 8 (a mix of readers and writers) without -t", "add -t 2 or more"));
         }
-        let others = [
-            (!options.files.is_empty(), "-F"),
-            (options.to_the_end, "-x"),
-            (options.mix_read_percent.is_some(), "-+p"),
-        ];
+        let others = [(!options.files.is_empty(), "-F"), (options.mix_read_percent.is_some(), "-+p")];
         let other = others.iter().find(|(given, _)| *given);
         return other.map_or(Ok(()), |(_, name)| Err(lacks(&format!("{name} without -t"), "add -t N")));
     };
@@ -406,7 +560,11 @@ mod tests {
     use super::*;
 
     fn said(line: &str) -> Result<Options, String> {
-        read(&line.split_whitespace().map(str::to_owned).collect::<Vec<_>>())
+        let words: Vec<_> = line.split_whitespace().map(str::to_owned).collect();
+        read(&words).map_err(|refusal| match refusal {
+            Refusal::Unknown(why) => format!("{why} (255)"),
+            Refusal::Lacking(why) => why,
+        })
     }
 
     #[test]
@@ -466,14 +624,15 @@ mod tests {
             ("-t 2 -F a a", "same file a"),
             ("-t 2 --html x", "charts"),
             ("-F a", "-F without"),
-            ("-x", "-x without"),
             ("-+p 20", "-+p without"),
             ("-t 2 -+p 101", "no share"),
             ("-+u", "-+u"),
             ("--budget long", "no time"),
             ("--colour", "--colour"),
             ("-Q", "-Q"),
-            ("-s", "requires"),
+            ("-l 1", "-l"),
+            ("-i 9", "-E"),
+            ("-j 0", "no number"),
             ("-s 5k -r 4k", "no multiple"),
             ("-s 4k -r 8k", "no record"),
             ("-s x", "no size"),
@@ -481,6 +640,12 @@ mod tests {
         ];
         for (line, words) in lines {
             assert!(said(line).is_err_and(|why| why.contains(words) && why.contains("hint: ")), "{line}");
+        }
+        for (line, words) in [
+            ("-s", "iozone: option requires an argument -- 's' (255)"),
+            ("-@", "iozone: invalid option -- '@' (255)"),
+        ] {
+            assert_eq!(said(line).unwrap_err(), words);
         }
     }
 }

@@ -4,9 +4,6 @@ use super::Options;
 use super::test::Test::{self, *};
 use fathom_spec::*;
 
-/// Records from one to the next of the stride read.
-const STRIDE: u64 = 17;
-
 /// The columns of each of the table's tests.
 const ALL: [(u32, &[Test]); 12] = [
     (0, &[Write, Rewrite]),
@@ -119,7 +116,7 @@ fn stream(options: &Options, pass: &FilePass<'_>, plan: &mut Plan) -> Stream {
         pattern: match test {
             RandomRead | RandomWrite | Mixed => Pattern::Uniform { once: true },
             BackwardRead => stride(-2),
-            StrideRead => stride(STRIDE as i64 - 1),
+            StrideRead => stride(options.stride as i64 - 1),
             _ => Pattern::Sequential(Begin::First),
         },
         mix: Mix::Only(if writes { Verb::Write } else { Verb::Read }),

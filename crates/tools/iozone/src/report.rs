@@ -1,4 +1,4 @@
-//! iozone's banner, table and Excel blocks. Columns stand where 3.471 puts them.
+//! iozone's banner, table and Excel blocks. Columns stand where 3.489 puts them.
 
 use super::{Options, Test, Unit};
 use std::fmt::Write as _;
@@ -27,12 +27,13 @@ const COLUMNS: [(Test, usize); 13] = [
 const ABOVE: &str = "                                                              random    random     bkwd    record    stride                                    ";
 const NAMES: &str = "              kB  reclen    write  rewrite    read    reread    read     write     read   rewrite      read   fwrite frewrite    fread  freread";
 
-/// Columns that stand behind them when they are asked for.
-const MORE: [(Test, &str); 8] = [
-    (Test::Pwrite, "pwrite"),
-    (Test::Repwrite, "repwrite"),
-    (Test::Pread, "pread"),
-    (Test::Repread, "repread"),
+/// What stands behind them with `-E`.
+const ABOVE_EXTENSION: &str = "                                   ";
+const NAMES_EXTENSION: &str = "  pwrite repwrite   pread   repread";
+const EXTENSION: [(Test, usize); 4] =
+    [(Test::Pwrite, 9), (Test::Repwrite, 9), (Test::Pread, 8), (Test::Repread, 9)];
+/// Columns of ours behind those, where they are asked for: iozone of Debian has no tests 11 and 12.
+const MORE: [(Test, &str); 4] = [
     (Test::Pwritev, "pwritev"),
     (Test::Repwritev, "repwritev"),
     (Test::Preadv, "preadv"),
@@ -72,43 +73,20 @@ pub fn banner(
     out: &mut impl Write,
 ) -> io::Result<()> {
     writeln!(out, "\tIozone: Performance Test of File I/O")?;
-    writeln!(out, "\t        Version $Revision: 3.471 $ (spoken by fathom {version})")?;
+    writeln!(out, "\t        Version $Revision: 3.489 $ (spoken by fathom {version})")?;
     writeln!(out, "\t\tCompiled for 64 bit mode.\n\t\tBuild: linux-AMD64 \n")?;
     writeln!(out, "\tRun began: {began}\n")?;
-    if options.automatic {
-        writeln!(out, "\tAuto Mode")?;
-    }
-    if options.automatic && options.sizes.is_empty() {
-        writeln!(out, "\tUsing minimum file size of {} kilobytes.", options.file_range.0 / KIB)?;
-        writeln!(out, "\tUsing maximum file size of {} kilobytes.", options.file_range.1 / KIB)?;
-    }
-    let lines = [
-        (options.direct, "\tO_DIRECT feature enabled"),
-        (options.synchronous, "\tSYNC Mode. "),
-        (options.flush, "\tInclude fsync in write timing"),
-        (options.close, "\tInclude close in write timing"),
-        (options.excel, "\tExcel chart generation enabled"),
-        (options.unit == Unit::Operations, "\tOPS Mode. Output is in operations per second."),
-        (
-            options.unit == Unit::Microseconds,
-            "\tMicroseconds/op Mode. Output is in microseconds per operation.",
-        ),
-    ];
-    for (_, line) in lines.iter().filter(|(wanted, _)| *wanted) {
+    for line in &options.banner {
         writeln!(out, "{line}")?;
-    }
-    for record in &options.records {
-        writeln!(out, "\tRecord Size {} kB", record / KIB)?;
-    }
-    for size in &options.sizes {
-        writeln!(out, "\tFile size set to {} kB", size / KIB)?;
     }
     writeln!(out, "\tCommand line used: {command}")?;
     if options.unit == Unit::Speed {
         writeln!(out, "\tOutput is in kBytes/sec")?;
     }
     writeln!(out, "\tTime Resolution = 0.000001 seconds.")?;
-    writeln!(out, "\tFile stride size set to 17 * record size.")
+    writeln!(out, "\tProcessor cache size set to {} kBytes.", options.processor_cache.0)?;
+    writeln!(out, "\tProcessor cache line size set to {} bytes.", options.processor_cache.1)?;
+    writeln!(out, "\tFile stride size set to {} * record size.", options.stride)
 }
 
 fn more(options: &Options) -> impl Iterator<Item = (Test, &'static str)> {
@@ -119,39 +97,53 @@ fn more(options: &Options) -> impl Iterator<Item = (Test, &'static str)> {
 /// The two lines above the table.
 pub fn heads(options: &Options, out: &mut impl Write) -> io::Result<()> {
     let names: String = more(options).map(|(_, name)| format!(" {name:>9}")).collect();
-    writeln!(out, "{ABOVE}\n{NAMES}{names}")
+    let (above, extension) = if options.extension { (ABOVE_EXTENSION, NAMES_EXTENSION) } else { ("", "") };
+    writeln!(out, "{ABOVE}{above}\n{NAMES}{extension}{names}")
 }
 
 /// One row.
 pub fn row(options: &Options, row: &Row, out: &mut impl Write) -> io::Result<()> {
     let mut line = format!("{:>16}{:>8}", row.file / KIB, row.record / KIB);
+    let extension = EXTENSION.into_iter().filter(|_| options.extension);
     let more = more(options).map(|(test, _)| (test, 10));
-    for (test, width) in COLUMNS.into_iter().chain(more) {
+    for (test, width) in COLUMNS.into_iter().chain(extension).chain(more) {
         let figure = row.figure(test, options.unit);
+        // The blanks of a column that is left out are not always as many as its figures.
+        let width = match (figure, test) {
+            (None, Test::Refread) => 8,
+            (None, Test::Pread) => 9,
+            _ => width,
+        };
         let _ = write!(line, "{:>width$}", figure.map(|figure| figure.to_string()).unwrap_or_default());
     }
     writeln!(out, "{line}")
 }
 
+/// A row that was broken off: as far as it came.
+pub fn row_begun(options: &Options, begun: &Row, out: &mut impl Write) -> io::Result<()> {
+    let mut line = Vec::new();
+    row(options, begun, &mut line)?;
+    out.write_all(line.trim_ascii_end())
+}
+
 /// The Excel blocks: one a test, files down, records across.
 pub fn excel(options: &Options, rows: &[Row], out: &mut impl Write) -> io::Result<()> {
-    let records = options.record_sizes();
+    let records = options.excel_records();
     for test in super::tests(options) {
         writeln!(out, "\n\"{}\"", test.title())?;
         let head: String = records.iter().map(|record| format!("  \"{}\"", record / KIB)).collect();
         writeln!(out, "      {head}")?;
         for file in options.file_sizes() {
             let mut line = format!("\"{}\"  ", file / KIB);
-            for record in &records {
+            let figure = |record: &u64| {
                 let cell = rows.iter().find(|row| (row.file, row.record) == (file, *record));
-                let figure = cell.and_then(|row| row.figure(test, options.unit));
+                cell.and_then(|row| row.figure(test, options.unit))
+            };
+            let figures: Vec<Option<u64>> = records.iter().map(figure).collect();
+            let measured = figures.iter().rposition(Option::is_some).map_or(0, |last| last + 1);
+            for figure in &figures[..measured] {
                 // A record that was left out before others leaves a 0, so that columns stay.
-                match figure {
-                    Some(figure) => write!(line, " {figure} "),
-                    None if *record <= file => write!(line, " 0 "),
-                    None => Ok(()),
-                }
-                .map_err(io::Error::other)?;
+                write!(line, " {} ", figure.unwrap_or(0)).map_err(io::Error::other)?;
             }
             writeln!(out, "{line}")?;
         }
@@ -178,8 +170,10 @@ mod tests {
         let options = Options::default();
         let speeds = "            4096       4     8192             16384";
         assert_eq!(told(&options).trim_end(), speeds);
-        // As wide as the heads.
-        assert_eq!(told(&options).trim_end_matches('\n').len(), NAMES.len());
+        // A blank less than the heads where test 7 is left out.
+        assert_eq!(told(&options).trim_end_matches('\n').len(), NAMES.len() - 1);
+        let extended = Options { extension: true, tests: vec![0, 1, 9, 10], ..options.clone() };
+        assert_eq!(told(&extended).trim_end_matches('\n').len(), 178);
         let operations = Options { unit: Unit::Operations, ..options.clone() };
         assert!(told(&operations).contains(" 2048 "));
         assert!(told(&Options { unit: Unit::Microseconds, ..options }).contains(" 488 "));
@@ -197,18 +191,18 @@ mod tests {
         let mut text = Vec::new();
         excel(&options, &[one()], &mut text).unwrap();
         let text = String::from_utf8(text).unwrap();
-        assert!(
-            text.starts_with("\n\"Writer report\"\n        \"4\"  \"8\"\n\"4096\"   8192  0 \n"),
-            "{text}"
-        );
+        assert!(text.starts_with("\n\"Writer report\"\n        \"4\"  \"8\"\n\"4096\"   8192 \n"), "{text}");
     }
 
     #[test]
     fn columns_of_further_tests_stand_behind_the_thirteen() {
-        let options = Options { tests: vec![0, 9], ..Options::default() };
+        let options = Options { tests: vec![0, 9, 11], extension: true, ..Options::default() };
         let mut text = Vec::new();
         heads(&options, &mut text).unwrap();
         let text = String::from_utf8(text).unwrap();
-        assert!(text.ends_with("  freread    pwrite  repwrite\n"), "{text}");
+        assert!(
+            text.ends_with("  freread  pwrite repwrite   pread   repread   pwritev repwritev\n"),
+            "{text}"
+        );
     }
 }

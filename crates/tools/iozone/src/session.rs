@@ -2,10 +2,12 @@
 //! report of its throughput mode out. Each cell is one plan, and one run of the record with all its latencies.
 
 mod cells;
+mod failure;
 mod figures;
 mod throughput;
 
 use crate::{self as iozone, Invocation, Options, Test};
+use failure::Failure;
 use fathom_host::{Roots, output_file, page_cache};
 use fathom_record::*;
 use fathom_session::layout::Need;
@@ -13,9 +15,7 @@ use fathom_session::measurement::{Measurement, existing, tell_notes};
 use fathom_session::record_writer::write_page;
 use fathom_session::stop_at_fault::StopAtFault;
 use fathom_session::tool::Tool;
-use fathom_session::{
-    Console, End, Environment, Figures, INTERRUPTED, Interrupt, Session, Setup, errno_text,
-};
+use fathom_session::{Console, End, Environment, Figures, INTERRUPTED, Interrupt, Session, Setup};
 use fathom_spec::{Bytes, Permits, Plan, Policy, Verb};
 use figures::TestRun;
 use std::io::Write;
@@ -60,7 +60,10 @@ fn run(words: &[String], session: &mut Session<'_>) -> u8 {
             print(&session.console, |out| out.write_all(text.as_bytes()));
             0
         }
-        Invocation::Error(why) => refuse(&why, &session.console),
+        Invocation::Error(why, status) => {
+            session.console.complain(why);
+            status
+        }
     }
 }
 
@@ -122,8 +125,8 @@ const IN_MEMORY: &str = "nothing in its time waits for the disk";
 enum EarlyEnd {
     /// A signal.
     Interrupted,
-    /// What is told on stderr.
-    Failed(String),
+    /// An operation that failed, or was not begun.
+    Failed(Failure),
 }
 
 /// What was found beside the table.
@@ -162,12 +165,12 @@ impl Benchmark<'_> {
     fn execute(&self, plan: &Plan, measurement: &mut Measurement<'_>) -> Result<Run, EarlyEnd> {
         measurement.permits = self.permits();
         let run = measurement.run(plan, &mut StopAtFault(self.interrupt));
-        run.map_err(|error| EarlyEnd::Failed(format!("\n{}", error.in_words(&WORDS))))
+        run.map_err(|error| EarlyEnd::Failed(Failure::of_begin(&error, plan.writes())))
     }
 
-    /// Did it go well?
-    fn judge(&self, run: &Run) -> Result<(), EarlyEnd> {
-        match failure(run) {
+    /// Did a run with records of so many bytes go well?
+    fn judge(&self, run: &Run, record: u64) -> Result<(), EarlyEnd> {
+        match Failure::of_run(run, record) {
             Some(why) => Err(EarlyEnd::Failed(why)),
             None if self.interrupt.raised() => Err(EarlyEnd::Interrupted),
             None => Ok(()),
@@ -241,7 +244,11 @@ fn measure(options: &Options, session: &mut Session<'_>) -> u8 {
     drop(benchmark);
     let status = match done {
         Ok(()) => 0,
-        Err(EarlyEnd::Failed(why)) if !interrupt.raised() => refuse(&why, &console),
+        Err(EarlyEnd::Failed(failure)) if !interrupt.raised() => {
+            print(&console, |out| out.write_all(failure.out.as_bytes()));
+            console.complain(failure.err);
+            failure.status
+        }
         Err(_) => {
             print(&console, |out| writeln!(out, "\niozone: interrupted\n"));
             INTERRUPTED
@@ -273,41 +280,29 @@ fn page_of(record: &ResultRecord, out: &mut Vec<u8>) -> std::io::Result<()> {
     }
 }
 
-fn failure(run: &Run) -> Option<String> {
-    run.events.iter().find_map(|event| match &event.what {
-        EventKind::Fault { verb, errno, target, .. } => {
-            let reason = match verb {
-                Verb::Read => errno_text::of_read(*errno),
-                _ => errno_text::of_write(*errno),
-            };
-            let verb = format!("{verb:?}").to_lowercase();
-            Some(format!("\nError: cannot {verb} {target}: {reason}"))
-        }
-        _ => None,
-    })
-}
-
-/// Writes the Excel text where it is wanted.
 const HINT: &str = "name another file with -b";
 
+/// Writes the Excel text where it is wanted; on stdout something stands before it.
 fn excel(
     options: &Options,
     console: &Console,
+    before: &str,
     make: impl Fn(&mut Vec<u8>) -> std::io::Result<()>,
 ) -> Result<(), EarlyEnd> {
     if options.excel {
         print(console, |out| {
-            writeln!(out, "Excel output is below:")?;
+            out.write_all(before.as_bytes())?;
             make(out)
         });
     }
     let Some(name) = &options.excel_file else { return Ok(()) };
     let mut text = Vec::new();
-    let failed =
-        |error: std::io::Error| EarlyEnd::Failed(format!("cannot write {name}: {error}\nhint: {HINT}"));
+    let failed = |error: std::io::Error| {
+        EarlyEnd::Failed(Failure::ours(format!("cannot write {name}: {error}\nhint: {HINT}")))
+    };
     make(&mut text).map_err(failed)?;
     output_file::write(&Roots::default(), Path::new(name), &text)
-        .map_err(|error| EarlyEnd::Failed(error.with_hint(HINT)))
+        .map_err(|error| EarlyEnd::Failed(Failure::ours(error.with_hint(HINT))))
 }
 
 fn note(text: String, hint: &str) -> Note {

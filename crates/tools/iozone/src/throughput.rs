@@ -117,7 +117,7 @@ pub fn excel(options: &Options, phases: &[Phase], out: &mut impl Write) -> io::R
     let unit = if options.unit == Unit::Operations { "ops/sec" } else { "kBytes/sec" };
     writeln!(out, "\"Output is in {unit}\"")?;
     for phase in phases {
-        writeln!(out, "\n\"{}\"  {:>10.2} ", phase.names().3, phase.sum(options))?;
+        writeln!(out, "\n\"{}\" {:>10.2} ", phase.names().3, phase.sum(options))?;
     }
     Ok(())
 }
@@ -161,7 +161,7 @@ mod tests {
         ));
         assert!(text.contains("for 2 mixed workload \t=     384.00 ops/sec\n"), "{text}");
         assert!(text.contains("\tMin xfer \t\t\t\t\t=      64.00 ops\n"), "{text}");
-        assert!(text.ends_with("\"Output is in ops/sec\"\n\n\"  Initial write \"      384.00 \n"), "{text}");
+        assert!(text.ends_with("\"Output is in ops/sec\"\n\n\"  Initial write \"     384.00 \n"), "{text}");
     }
 
     #[test]

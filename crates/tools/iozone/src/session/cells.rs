@@ -38,6 +38,12 @@ struct Rounds {
     longest_ns: u64,
 }
 
+impl Rounds {
+    fn new(file: u64, record: u64) -> Self {
+        Rounds { file, record, columns: Vec::new(), longest_ns: 0 }
+    }
+}
+
 impl Column {
     /// The mean of its passes, bytes a second, and its error. A pass that found another page cache than the first one
     /// measured something else.
@@ -88,16 +94,25 @@ pub(super) fn measure(
     let clock = Clock::start();
     for (file, record) in options.rows() {
         let before_ns = clock.now();
-        let columns = pass(benchmark, measurement, file, record, Some(&mut findings.runs))?;
-        let cells = columns.iter().map(|column| (column.test, column.passes[0].seconds)).collect();
+        let mut round = Rounds::new(file, record);
+        let passed = pass(benchmark, measurement, &mut round, Some(&mut findings.runs));
+        let cells = round.columns.iter().map(|column| (column.test, column.passes[0].seconds)).collect();
         let row = Row { file, record, cells };
-        print(console, |out| iozone::row(options, &row, out));
+        match passed {
+            Ok(()) => print(console, |out| iozone::row(options, &row, out)),
+            Err(EarlyEnd::Failed(failure)) if !failure.out.is_empty() => {
+                print(console, |out| iozone::row_begun(options, &row, out));
+                return Err(EarlyEnd::Failed(failure));
+            }
+            Err(end) => return Err(end),
+        }
         rows.push(row);
-        rounds.push(Rounds { file, record, columns, longest_ns: clock.now() - before_ns });
+        round.longest_ns = clock.now() - before_ns;
+        rounds.push(round);
         save(benchmark, &rounds, measurement);
     }
     print(console, |out| writeln!(out, "\niozone test complete."));
-    excel(options, console, |out| iozone::excel(options, &rows, out))?;
+    excel(options, console, "Excel output is below:\n", |out| iozone::excel(options, &rows, out))?;
     let again = repeat(benchmark, &mut rounds, measurement);
     save(benchmark, &rounds, measurement);
     findings.notes.extend(notes(benchmark, &rounds));
@@ -108,12 +123,11 @@ pub(super) fn measure(
 fn pass(
     benchmark: &Benchmark<'_>,
     measurement: &mut Measurement<'_>,
-    file_size: u64,
-    record: u64,
+    row: &mut Rounds,
     mut runs: Option<&mut Vec<TestRun>>,
-) -> Result<Vec<Column>, EarlyEnd> {
+) -> Result<(), EarlyEnd> {
+    let (file_size, record) = (row.file, row.record);
     let file = &benchmark.files[0];
-    let mut columns = Vec::new();
     for test in iozone::tests(benchmark.options) {
         file.prepare(test);
         let cached = if benchmark.reads_through_the_cache(test) { file.cached(file_size) } else { None };
@@ -121,7 +135,7 @@ fn pass(
         let mut run = benchmark.execute(&plan, measurement)?;
         run.name = format!("{}, {} in records of {}", test.title(), Bytes(file_size), Bytes(record));
         run.load = Load { small: 1, large: 0 };
-        let judged = benchmark.judge(&run);
+        let judged = benchmark.judge(&run, record);
         let seconds = run.workers.first().map_or(0.0, |worker| seconds(&run, worker));
         let from_disk = from_disk(&run, file_size);
         let column = Column { test, passes: vec![Pass { seconds, cached }], from_disk };
@@ -133,9 +147,9 @@ fn pass(
         if let Some(runs) = &mut runs {
             runs.push(TestRun { test, index, memory: column.memory(benchmark) });
         }
-        columns.push(column);
+        row.columns.push(column);
     }
-    Ok(columns)
+    Ok(())
 }
 
 /// Bytes that disks read during a run, over those that were asked for.
@@ -177,8 +191,9 @@ fn repeat(
             if known || passes >= PASSES_MOST || before_ns + row.longest_ns > budget_ns {
                 continue;
             }
-            let again = pass(benchmark, measurement, row.file, row.record, None)?;
-            for (column, more) in row.columns.iter_mut().zip(again) {
+            let mut again = Rounds::new(row.file, row.record);
+            pass(benchmark, measurement, &mut again, None)?;
+            for (column, more) in row.columns.iter_mut().zip(again.columns) {
                 column.passes.extend(more.passes);
             }
             row.longest_ns = row.longest_ns.max(clock.now() - before_ns);

@@ -35,7 +35,7 @@ pub(super) fn measure(
         let mut run = benchmark.execute(&plan, measurement)?;
         run.name = format!("{} of {} workers", test.title(), benchmark.files.len());
         run.load = load_of(&run.plan);
-        let judged = benchmark.judge(&run);
+        let judged = benchmark.judge(&run, benchmark.options.one_row().1);
         let phase = seen(test, &run, benchmark.files.len());
         let index = measurement.record.runs.len();
         measurement.keep(run);
@@ -48,8 +48,11 @@ pub(super) fn measure(
         phases.push(phase);
         measurement.save();
     }
-    print(console, |out| writeln!(out, "\n\n\niozone test complete."));
-    excel(options, console, |out| iozone::excel_throughput(options, &phases, out))?;
+    print(console, |out| write!(out, "\n\n"));
+    let written = excel(options, console, "", |out| iozone::excel_throughput(options, &phases, out));
+    let blank = if options.excel { "\n\n" } else { "\n" };
+    print(console, |out| writeln!(out, "{blank}iozone test complete."));
+    written?;
     if cached > 0 {
         let text = format!("the page cache held the files of {cached} of {reading} reading phases");
         findings.notes.push(note(text, "-I goes past the page cache"));
@@ -104,7 +107,7 @@ fn finish(
         benchmark.execute(&iozone::rest(benchmark.options, &missing, benchmark.seed()), measurement)?;
     run.name = "what stopped writers left out".to_owned();
     run.purpose = Purpose::Layout;
-    let judged = benchmark.judge(&run);
+    let judged = benchmark.judge(&run, benchmark.options.one_row().1);
     measurement.keep(run);
     judged
 }
