@@ -137,7 +137,12 @@ fn twelve_command_lines_have_the_layout_of_the_real_one() {
         "fileio --file-test-mode=bogus prepare",
         "fileio --file-test-mode=rndrd --events=50 --time=0 --forced-shutdown=soon --rand-seed=-7 run",
         "fileio --file-test-mode=rndrd --events=50 --verbosity=2 --histogram run",
+        // A file smaller than a block is read and written whole.
+        "fileio --file-test-mode=rndrd --events=20 --file-block-size=32M run",
+        "fileio --file-test-mode=seqrewr --events=20 --file-block-size=32M run",
+        "fileio --file-test-mode=rndrd --time=1 --forced-shutdown run",
         "fileio cleanup",
+        "fileio --file-extra-flags=dsync,direct prepare",
     ] {
         same_layout(&places, words);
     }
@@ -159,6 +164,7 @@ fn what_is_wrong_is_said_in_its_words_on_its_stream_with_its_status() {
         "--validate=5 fileio run",
         "--threads=x fileio run",
         "--threads=0 fileio run",
+        "--threads=-1 fileio run",
         "--version",
         "fileio help",
         "fileio run",

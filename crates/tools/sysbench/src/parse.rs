@@ -196,7 +196,11 @@ impl Line {
                 self.warn(&format!("--{old} is deprecated, use --{new} instead"));
             }
             if new == "threads" && *slot <= 0 {
-                self.out(format!("FATAL: Invalid value for --threads: {slot}.\n\n"));
+                // It asks for memory for so many threads before it looks at the number.
+                self.out(match *slot {
+                    0 => "FATAL: Invalid value for --threads: 0.\n\n".to_owned(),
+                    _ => "FATAL: Memory allocation failure.\n\n".to_owned(),
+                });
                 return Err(1);
             }
         }

@@ -130,7 +130,9 @@ pub fn run(options: &Options, mode: Mode, seed: u32) -> Plan {
         stream.arrival = Arrival::Open(vec![Timetable { verb: Verb::Read, rate, spacing: Spacing::Poisson }]);
     }
     stream.stop.operations = (options.events > 0).then_some(options.events);
-    stream.stop.time = (options.time_s > 0).then(|| Nanos::from_seconds(options.time_s));
+    let after = if options.always_forced() { SHUTDOWN_AFTER } else { Nanos(0) };
+    stream.stop.time =
+        (options.time_s > 0).then(|| Nanos(Nanos::from_seconds(options.time_s).0.saturating_add(after.0)));
     if options.syncs_at_end() {
         stream.after_last = vec![sync_kind(options)];
     }
@@ -140,6 +142,9 @@ pub fn run(options: &Options, mode: Mode, seed: u32) -> Plan {
     plan.add_stream(stream);
     plan
 }
+
+/// A forced shutdown finds the threads busy for so long after their time.
+const SHUTDOWN_AFTER: Nanos = Nanos::from_seconds(1);
 
 /// No interval is longer, seconds: a worker keeps counters for each slot of it.
 const LONGEST_S: u64 = 60;

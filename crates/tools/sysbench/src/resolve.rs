@@ -325,10 +325,11 @@ impl Options {
         (self.flags > 4).then_some(self.flags)
     }
 
-    /// Bytes of one request.
+    /// Bytes of one request; a file that is smaller than a block is read and written whole.
     pub fn request_size(&self) -> u64 {
         let random = self.mode.is_some_and(Mode::is_random);
-        if random { self.block_size } else { self.block_size.saturating_mul(self.merged.max(1)) }
+        let size = if random { self.block_size } else { self.block_size.saturating_mul(self.merged.max(1)) };
+        size.min(self.file_size)
     }
 
     /// Bytes of all files.
@@ -347,6 +348,11 @@ impl Options {
             Grace::Seconds(grace) => Some(self.time_s.saturating_add(grace)),
             Grace::Off => None,
         }
+    }
+
+    /// Does the forced shutdown come with the end of the time, so that threads are always busy then?
+    pub fn always_forced(&self) -> bool {
+        self.grace == Grace::Seconds(0)
     }
 
     /// Are the files synced when the load has ended?

@@ -80,7 +80,6 @@ pub fn prepare(options: &Options, session: &mut Session<'_>) -> u8 {
     messages.notice(|out| report::preparing(options, out));
     if let Some(flags) = options.unknown_flags() {
         messages.fatal(&format!("Unknown extra flags value: {flags}"));
-        messages.fatal(&report::cannot_open(&options.file(0), 2, "No such file or directory").what);
         return 1;
     }
     let present: Vec<Present> = (0..options.files)

@@ -135,7 +135,8 @@ impl<'a> Live<'a> {
     fn shuts_down(&mut self, now_ns: u64) -> bool {
         let Some(limit_s) = self.options.shutdown_s() else { return false };
         let since_ns = now_ns.saturating_sub(self.began_ns);
-        let limit_ns = limit_s.saturating_mul(1_000_000_000).saturating_add(SHUTDOWN_LATE_NS);
+        let late_ns = if self.options.always_forced() { 0 } else { SHUTDOWN_LATE_NS };
+        let limit_ns = limit_s.saturating_mul(1_000_000_000).saturating_add(late_ns);
         if since_ns >= limit_ns && !self.forced {
             let total_s = since_ns as f64 / 1e9;
             let times = Times {
