@@ -2,10 +2,11 @@
 """Measures fathom's dd and dt beside coreutils' dd, in turns on one file, and prints the section `dd-dt` of
 docs/benchmarks.md. Asserts no time.
 
-    scripts/bench.d/dd_dt.py FATHOM DIRECTORY [PAIRS [MIB]] | scripts/section docs/benchmarks.md dd-dt
+    scripts/bench.d/dd_dt.py FATHOM DIRECTORY [PAIRS [MIB [ROWS]]] | scripts/section docs/benchmarks.md dd-dt
 
-Nine pairs over 1024 MiB unless told otherwise. The file is made in DIRECTORY and removed. A ratio above 1 means that
-fathom was faster; its interval is that of Student's t over the logarithms of the pairs' ratios.
+Nine pairs over 1024 MiB unless told otherwise; small blocks move a quarter of it. ROWS are words of the rows' names. The file is
+made in DIRECTORY and removed. A ratio above 1 means that fathom was faster; its interval is that of Student's t over the
+logarithms of the pairs' ratios.
 """
 
 import os
@@ -30,6 +31,17 @@ def copied(text):
     return int(found.group(1)) / float(found.group(2))
 
 
+def piped(program, size, count, environment):
+    """Bytes a second of a copy from a pipe, which the real dd fills."""
+    words = [f"bs={size}", f"count={count}"]
+    with subprocess.Popen(["dd", "if=/dev/zero", *words], env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as feeder:
+        said = subprocess.run(
+            [*program, "of=/dev/null", f"bs={size}", "iflag=fullblock"], env=environment, stdin=feeder.stdout,
+            capture_output=True, text=True, check=True,
+        )
+    return copied(said.stderr)
+
+
 def compared(text):
     """Bytes a second of dt's read pass, comparing included."""
     return int(re.findall(r"Average transfer rates: (\d+) bytes/sec", text)[0])
@@ -41,37 +53,55 @@ def main():
     fathom, directory = sys.argv[1:3]
     count = int(sys.argv[3]) if len(sys.argv) > 3 else 9
     mib = int(sys.argv[4]) if len(sys.argv) > 4 else 1024
+    wanted = sys.argv[5] if len(sys.argv) > 5 else ""
     with tempfile.TemporaryDirectory(dir=directory, prefix="fathom-bench-") as place:
-        path = os.path.join(place, "data")
+        path, cached = os.path.join(place, "data"), os.path.join(place, "cached")
         environment = {**os.environ, "LC_ALL": "C", "FATHOM_STORE": os.path.join(place, "runs.db")}
         environment.pop("FATHOM_NOTES", None)
         write = [fathom, "dt", f"of={path}", "bs=1m", f"limit={mib}m", "flags=direct", "pattern=iot", "dispose=keep", "stats=none"]
         run(write, environment)
         theirs = ["dd", f"if={path}", "of=/dev/null", "bs=1M", "iflag=direct"]
+        def both(words, reading=copied, mine=None):
+            return (
+                lambda: reading(run(mine or [fathom, *words], environment)),
+                lambda: copied(run(words, environment)),
+            )
+
         rows = [
-            ("dt, read and compared", [fathom, "dt", f"if={path}", "bs=1m", "flags=direct", "pattern=iot", "--strict"], theirs, compared),
-            ("dd, read", [fathom, *theirs], theirs, copied),
-            (
-                "dd, write",
-                [fathom, "dd", "if=/dev/zero", f"of={path}", "bs=1M", f"count={mib}", "oflag=direct", "conv=notrunc"],
-                ["dd", "if=/dev/zero", f"of={path}", "bs=1M", f"count={mib}", "oflag=direct", "conv=notrunc"],
-                copied,
-            ),
+            ("dt, read and compared", both(theirs, compared, [fathom, "dt", f"if={path}", "bs=1m", "flags=direct", "pattern=iot", "--strict"])),
+            ("dd, read, direct, 1M", both(theirs)),
+            ("dd, write, direct, 1M", both(["dd", "if=/dev/zero", f"of={path}", "bs=1M", f"count={mib}", "oflag=direct", "conv=notrunc"])),
         ]
+        for size, name in [(512, "512"), (4096, "4k"), (65536, "64k"), (1 << 20, "1M")]:
+            blocks = (mib << 20) // size // (1 if size > 4096 else 4)
+            words = [f"bs={size}", f"count={blocks}"]
+            copy = [f"bs={size}", f"count={(256 << 20) // size // (1 if size > 512 else 4)}"]
+            rows += [
+                (f"dd, /dev/zero to /dev/null, {name}", both(["dd", "if=/dev/zero", "of=/dev/null", *words])),
+                (f"dd, cached file to /dev/null, {name}", both(["dd", f"if={cached}", "of=/dev/null", *copy])),
+                (f"dd, cached file to a file, {name}", both(["dd", f"if={cached}", f"of={cached}.copy", "conv=notrunc", *copy])),
+                (
+                    f"dd, pipe to /dev/null, {name}",
+                    tuple(lambda program=program, size=size, blocks=blocks: piped(program, size, blocks // 2, environment)
+                          for program in ([fathom, "dd"], ["dd"])),
+                ),
+            ]
+        rows = [row for row in rows if all(word in row[0] for word in wanted.split())]
+        for name in (cached, cached + ".copy"):
+            run(["dd", "if=/dev/urandom", f"of={name}", "bs=1M", "count=256"], environment)
         print("## dd and dt beside coreutils' dd")
         print()
-        print(f"`scripts/bench.d/dd_dt.py`: {count} pairs in turns, {mib} MiB in records of 1 MiB past the page cache.")
+        print(f"`scripts/bench.d/dd_dt.py`: {count} pairs in turns, {mib} MiB (blocks of 512 and 4k: a quarter of it; files in the page cache: 256 MiB).")
         print()
         print("| what | fathom MB/s | dd MB/s | ratio, 95 % interval |")
         print("|---|---:|---:|---|")
-        for name, mine, other, reading in rows:
+        for name, (mine, other) in rows:
             pairs = []
             for turn in range(count):
-                both = [lambda: reading(run(mine, environment)), lambda: copied(run(other, environment))]
                 if turn % 2 == 0:
-                    ours, others = both[0](), both[1]()
+                    ours, others = mine(), other()
                 else:
-                    others, ours = both[1](), both[0]()
+                    others, ours = other(), mine()
                 pairs.append((ours, others))
             ratio, low, high = interval([ours / theirs for ours, theirs in pairs])
             mean = [sum(pair[i] for pair in pairs) / len(pairs) / 1e6 for i in (0, 1)]

@@ -5,7 +5,8 @@ use fathom_drive::Steering;
 use fathom_spec::SyncKind;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Advice, FileType, OFlags, SeekFrom};
-use rustix::io::Errno;
+use rustix::io::{Errno, ReadWriteFlags, preadv2, pwritev2};
+use std::io::{IoSlice, IoSliceMut};
 use std::num::NonZeroU64;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -21,7 +22,12 @@ struct End {
     target: usize,
     /// A pipe or terminal, which may keep us waiting for ever.
     waits: bool,
+    /// The kernel says at once when it would have to wait (pipes, Linux 6.4 and later): nobody asks before each read or write.
+    answers_at_once: bool,
 }
+
+/// The end's own position.
+const HERE: u64 = u64::MAX;
 
 impl End {
     fn new(targets: Arc<[OpenTarget]>, target: usize) -> Self {
@@ -34,11 +40,36 @@ impl End {
         // Opened so that it never waits: a pipe that nobody writes to has ended, but would never become ready.
         let at_once = targets[target].fd().and_then(|fd| rustix::fs::fcntl_getfl(fd).ok());
         let waits = slow && !at_once.is_some_and(|flags| flags.contains(OFlags::NONBLOCK));
-        End { targets, target, waits }
+        End { targets, target, waits, answers_at_once: waits }
     }
 
     fn fd(&self) -> Result<&OwnedFd, Errno> {
         self.targets[self.target].fd().ok_or(Errno::BADF)
+    }
+
+    fn read(&mut self, buffer: &mut [u8]) -> Result<usize, Errno> {
+        if self.answers_at_once {
+            match preadv2(self.fd()?, &mut [IoSliceMut::new(buffer)], HERE, ReadWriteFlags::NOWAIT) {
+                Err(Errno::OPNOTSUPP | Errno::INVAL | Errno::NOSYS) => self.answers_at_once = false,
+                answer => return answer,
+            }
+        }
+        rustix::io::read(self.fd()?, buffer)
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> Result<usize, Errno> {
+        if self.answers_at_once {
+            match pwritev2(self.fd()?, &[IoSlice::new(bytes)], HERE, ReadWriteFlags::NOWAIT) {
+                Err(Errno::OPNOTSUPP | Errno::INVAL | Errno::NOSYS) => self.answers_at_once = false,
+                answer => return answer,
+            }
+        }
+        rustix::io::write(self.fd()?, bytes)
+    }
+
+    /// Waits where a read or write would have to be waited for; `false` when the run is told to stop meanwhile.
+    fn may_wait(&self, wanted: PollFlags, steering: &Steering) -> bool {
+        self.answers_at_once || self.ready(wanted, steering)
     }
 
     /// Waits until the end is ready; `false` when the run is told to stop meanwhile.
@@ -93,13 +124,18 @@ impl Input {
 
     pub(super) fn read(&mut self, buffer: &mut [u8], steering: &Steering) -> Read {
         loop {
-            if !self.0.ready(PollFlags::IN, steering) {
+            if !self.0.may_wait(PollFlags::IN, steering) {
                 return Read::Stopped;
             }
-            match self.0.fd().and_then(|fd| rustix::io::read(fd, &mut *buffer)) {
+            match self.0.read(buffer) {
                 Ok(0) => return Read::End,
                 Ok(bytes) => return Read::Some(bytes),
                 Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) if self.0.answers_at_once => {
+                    if !self.0.ready(PollFlags::IN, steering) {
+                        return Read::Stopped;
+                    }
+                }
                 Err(error) => return Read::Failed(error),
             }
         }
@@ -159,16 +195,21 @@ impl Output {
         self.hole_last = false;
         let mut moved = 0;
         while moved < bytes.len() {
-            if !self.end.ready(PollFlags::OUT, steering) {
+            if !self.end.may_wait(PollFlags::OUT, steering) {
                 return Err((Errno::INTR, moved));
             }
-            match rustix::io::write(self.end.fd().map_err(|error| (error, moved))?, &bytes[moved..]) {
+            match self.end.write(&bytes[moved..]) {
                 Ok(0) => return Err((Errno::NOSPC, moved)),
                 Ok(some) => {
                     moved += some;
                     self.written += some as u64;
                 }
                 Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) if self.end.answers_at_once => {
+                    if !self.end.ready(PollFlags::OUT, steering) {
+                        return Err((Errno::INTR, moved));
+                    }
+                }
                 Err(error) => return Err((error, moved)),
             }
         }
