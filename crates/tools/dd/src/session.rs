@@ -345,6 +345,10 @@ impl Control for Live<'_> {
         }
     }
 
+    fn goes_on(&mut self) -> bool {
+        !self.interrupt.raised()
+    }
+
     fn slot(&mut self, now_ns: u64, totals: &[Totals]) -> Steer {
         if self.usr1.take() {
             self.leave_line();
