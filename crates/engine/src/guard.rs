@@ -4,8 +4,8 @@
 use fathom_drive::Clock;
 use fathom_host::scratch::Mark;
 use fathom_host::{
-    Closeness, DeviceClaim, FileIdentity, Inspection, OpenFiles, Roots, UseKind, directory_of, first_nonzero,
-    inspect_among, inspect_descriptor, place_of_new,
+    Closeness, DeviceClaim, FileIdentity, Inspection, OpenFiles, Roots, UseKind, device_claim, directory_of,
+    first_nonzero, inspect_among, inspect_descriptor, place_of_new,
 };
 use fathom_record::ExecuteError;
 use fathom_spec::{Bytes, Permits, Policy};
@@ -182,7 +182,23 @@ pub fn allow_among(
         true => Shared::Readers,
         false => Shared::Nobody,
     };
+    let found = match found {
+        Ok(found) if shared == Shared::Writers => Ok(hold_together(roots, path, open, found)),
+        found => found,
+    };
     judge(Candidate { path, link: path, permits, overwrites, shared, goes_on }, found)
+}
+
+/// Of a device that other runs of fathom hold and share, this one has its share; one that nobody holds is shared from now on.
+fn hold_together(roots: &Roots, path: &Path, open: &OpenFiles, mut found: Inspection) -> Inspection {
+    if found.uses.has(UseKind::HeldExclusively)
+        && let Ok(claim) = device_claim::join(roots, path, open)
+    {
+        found.uses.holds.retain(|holding| holding.kind != UseKind::HeldExclusively);
+        found.claim = Some(claim);
+    }
+    found.claim.iter().for_each(DeviceClaim::share);
+    found
 }
 
 /// Makes a plain file writable that the user named as the place to write to, whatever stands in it and whoever reads
