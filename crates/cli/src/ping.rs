@@ -24,10 +24,10 @@ pub fn run(args: &Ping, session: &mut Session<'_>) -> Result<Ended> {
     let interrupt = session.environment.interrupt();
     let name = file_to_read(Path::new(&args.target))?;
     let name_text = names::text(&name).map_err(|e| {
-        anyhow::anyhow!("cannot read {}: {e}\nhint: {}", name.display(), names::NotText::HINT)
+        anyhow::anyhow!("cannot read {}: {e}\nhint: {}", names::shown(&name), names::NotText::HINT)
     })?;
     let storage = resolve(&roots, &name).map_err(|error| {
-        anyhow::anyhow!("cannot look at {}: {error}\nhint: check the name", name.display())
+        anyhow::anyhow!("cannot look at {}: {error}\nhint: check the name", names::shown(&name))
     })?;
     let disks: Vec<(String, DeviceNumber)> =
         storage.disks.iter().map(|d| (d.name.clone(), d.number)).collect();
@@ -85,7 +85,7 @@ fn file_to_read(path: &Path) -> Result<PathBuf> {
         return Ok(path.to_owned());
     }
     let entries = std::fs::read_dir(path).map_err(|error| {
-        anyhow::anyhow!("cannot look into {}: {error}\nhint: name a file", path.display())
+        anyhow::anyhow!("cannot look into {}: {error}\nhint: name a file", names::shown(path))
     })?;
     let largest = entries
         .flatten()
@@ -98,7 +98,7 @@ fn file_to_read(path: &Path) -> Result<PathBuf> {
         Some((_, path)) => Ok(path),
         None => bail!(
             "no readable file of 1 MiB or more is directly in {}\nhint: name a file or the block device",
-            path.display()
+            names::shown(path)
         ),
     }
 }
@@ -152,6 +152,10 @@ impl Control for Latencies<'_> {
             let error = std::io::Error::from_raw_os_error(*errno);
             self.progress.say(&format!("warning: a read at byte {} failed: {error}", offset.0));
         }
+    }
+
+    fn goes_on(&mut self) -> bool {
+        !self.interrupt.raised()
     }
 
     fn slot(&mut self, _now_ns: u64, totals: &[Totals]) -> Steer {

@@ -298,7 +298,9 @@ impl<'c, D: Driver> Conductor<'c, D> {
                 if stream.running == 0 {
                     stream.phase = Phase::Ended;
                     let last = self.run.workers.iter().rev().find(|worker| worker.stream == id);
-                    let why = last.map_or(StopReason::Fault, |worker| worker.ended);
+                    let stopped = stream.steering.stop.load(Relaxed) && self.failure.is_none();
+                    let without_workers = if stopped { StopReason::Told } else { StopReason::Fault };
+                    let why = last.map_or(without_workers, |worker| worker.ended);
                     self.announce(now, EventKind::Stopped(id, why));
                     self.take_down(id);
                 }

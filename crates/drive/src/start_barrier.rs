@@ -29,7 +29,10 @@ impl StartBarrier {
     pub(crate) fn wait(&self) -> bool {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.missing = state.missing.saturating_sub(1);
-        self.changed.notify_all();
+        // Those who wait wait for the last one: thousands that wake each other at every arrival do nothing else.
+        if state.missing == 0 {
+            self.changed.notify_all();
+        }
         while state.missing > 0 && !state.called_off {
             state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
@@ -40,6 +43,11 @@ impl StartBarrier {
     pub(crate) fn call_off(&self) {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).called_off = true;
         self.changed.notify_all();
+    }
+
+    /// Was it said that not all will come?
+    pub(crate) fn is_called_off(&self) -> bool {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).called_off
     }
 }
 

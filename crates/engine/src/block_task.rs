@@ -19,7 +19,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 /// Everything that the workers of one stream have in common.
-#[derive(Clone)]
 pub(crate) struct Task {
     id: StreamId,
     targets: Arc<[OpenTarget]>,
@@ -195,7 +194,7 @@ impl Task {
 
     /// Makes one of its workers on the calling thread.
     pub(crate) fn prepare(
-        self,
+        &self,
         seat: &Seat,
         worker: u32,
         features: WorkerFeatures,
@@ -235,7 +234,7 @@ impl Task {
         open::expect(&self.geometry.space, &self.targets, self.blocks.queue_options.expect);
         open::lifetime(&self.geometry.space, &self.targets, self.blocks.queue_options.lifetime)?;
         let maker = self.maker(worker, source, features);
-        let perform = queues::build(self.targets, wanted, seat, maker)?;
+        let perform = queues::build(self.targets.clone(), wanted, seat, maker)?;
         Ok(Box::new(move |seat, begin| {
             let mut outcome = perform(seat, begin);
             drop(held);

@@ -11,8 +11,12 @@ use crate::progress::Progresses;
 use crate::{copy, memory, open, tasks, virtual_time, worker_features};
 use fathom_drive::{Clock, HostSampler, Job, conduct};
 use fathom_host::Roots;
-use fathom_record::{Attachments, Control, Event, Execute, ExecuteError, Outcome, Progress, Request};
+use fathom_record::{
+    Attachments, Control, Event, EventKind, Execute, ExecuteError, Outcome, Progress, Request, Run,
+    StopReason,
+};
 use fathom_spec::*;
+use std::cell::RefCell;
 use std::sync::Arc;
 
 /// Runs plans on this host.
@@ -36,7 +40,14 @@ impl Execute for Engine {
             return virtual_time::execute(plan, control).map(Outcome::of);
         }
         let Attachments { preopened, sinks, recordings, known, history, progress, commands } = attachments;
-        let opened = open::open(plan, &self.roots, permits, preopened)?;
+        let opened = {
+            let control = RefCell::new(&mut *control);
+            open::open(plan, &self.roots, permits, preopened, &|| control.borrow_mut().goes_on())
+        };
+        let opened = match opened {
+            Err(ExecuteError::Interrupted { .. }) => return Ok(Outcome::of(never_begun(plan, control))),
+            opened => opened?,
+        };
         let targets: Arc<[OpenTarget]> = opened.targets.into();
         let names = open::names(plan);
         let mut logs = Logs::with(&self.roots, sinks);
@@ -68,6 +79,18 @@ impl Execute for Engine {
     fn another(&self) -> Box<dyn Execute + Send> {
         Box::new(self.clone())
     }
+}
+
+/// A run that the user ended before any of its streams began.
+fn never_begun(plan: &Plan, control: &mut dyn Control) -> Run {
+    let mut run = Run::empty(plan);
+    for stream in 0..plan.streams.len() {
+        let what = EventKind::Stopped(StreamId(stream as u32), StopReason::Signal);
+        let event = Event { at_ns: 0, what };
+        control.event(&event);
+        run.events.push(event);
+    }
+    run
 }
 
 /// What is kept of a run beside its record, and what is known of an earlier one.
@@ -109,6 +132,8 @@ fn jobs<'a>(
         task.progresses = seen.progresses.clone();
         let known = seen.known.iter().filter(|(of, _)| of.0 as usize == id);
         task.known = known.map(|(_, progress)| progress.clone()).collect();
+        // One for all: a stream says something of each of its workers, and a copy for each would be their number squared.
+        let task = Arc::new(task);
         for (worker, log) in (0..).zip(logs.open(plan, StreamId(id as u32), stream)?) {
             let task = task.clone();
             let features = worker_features::of(plan, id, worker, &task.blocks, &task.verbs, &flows, log);

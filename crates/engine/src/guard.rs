@@ -4,8 +4,8 @@
 use fathom_drive::Clock;
 use fathom_host::scratch::Mark;
 use fathom_host::{
-    Closeness, DeviceClaim, FileIdentity, Inspection, OpenFiles, Roots, UseKind, directory_of, first_nonzero,
-    inspect_among, inspect_descriptor, place_of_new,
+    Closeness, DeviceClaim, FileIdentity, Inspection, OpenFiles, Roots, UseKind, device_claim, directory_of,
+    first_nonzero, inspect_among, inspect_descriptor, place_of_new,
 };
 use fathom_record::ExecuteError;
 use fathom_spec::{Bytes, Permits, Policy};
@@ -133,7 +133,7 @@ pub fn open_to_lay_out(
     mode: u32,
 ) -> Result<File, ExecuteError> {
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::CLOEXEC;
-    let check = || allow_among(roots, path, permits, open);
+    let check = || allow_among(roots, path, permits, open, &|| true);
     open_allowed(check, || open_as(path, flags, mode)).map(|(file, _)| file.into())
 }
 
@@ -153,15 +153,17 @@ fn open_as(path: &Path, flags: OFlags, mode: u32) -> Result<OwnedFd, ExecuteErro
 
 /// Makes a target writable, or says why not and what to do.
 pub fn allow(roots: &Roots, path: &Path, permits: &Permits) -> Result<Writable, ExecuteError> {
-    allow_among(roots, path, permits, &OpenFiles::read(roots))
+    allow_among(roots, path, permits, &OpenFiles::read(roots), &|| true)
 }
 
-/// The same for one of many targets: what other processes have open was looked at just before.
+/// The same for one of many targets: what other processes have open was looked at just before. A search for what it holds
+/// ends where `goes_on` says no.
 pub fn allow_among(
     roots: &Roots,
     path: &Path,
     permits: &Permits,
     open: &OpenFiles,
+    goes_on: &dyn Fn() -> bool,
 ) -> Result<Writable, ExecuteError> {
     let about = path.metadata().ok();
     let identity = about.as_ref().map(FileIdentity::of);
@@ -180,7 +182,23 @@ pub fn allow_among(
         true => Shared::Readers,
         false => Shared::Nobody,
     };
-    judge(Candidate { path, link: path, permits, overwrites, shared }, found)
+    let found = match found {
+        Ok(found) if shared == Shared::Writers => Ok(hold_together(roots, path, open, found)),
+        found => found,
+    };
+    judge(Candidate { path, link: path, permits, overwrites, shared, goes_on }, found)
+}
+
+/// Of a device that other runs of fathom hold and share, this one has its share; one that nobody holds is shared from now on.
+fn hold_together(roots: &Roots, path: &Path, open: &OpenFiles, mut found: Inspection) -> Inspection {
+    if found.uses.has(UseKind::HeldExclusively)
+        && let Ok(claim) = device_claim::join(roots, path, open)
+    {
+        found.uses.holds.retain(|holding| holding.kind != UseKind::HeldExclusively);
+        found.claim = Some(claim);
+    }
+    found.claim.iter().for_each(DeviceClaim::share);
+    found
 }
 
 /// Makes a plain file writable that the user named as the place to write to, whatever stands in it and whoever reads
@@ -192,7 +210,7 @@ pub fn allow_named_file(roots: &Roots, path: &Path, permits: &Permits) -> Result
     }
     let inspect = |open: &OpenFiles| inspect_among(roots, path, open, Closeness::Use);
     judge(
-        Candidate { path, link: path, permits, overwrites: true, shared: Shared::Writers },
+        Candidate { path, link: path, permits, overwrites: true, shared: Shared::Writers, goes_on: &|| true },
         shared_file(roots, inspect),
     )
 }
@@ -216,11 +234,13 @@ pub fn allow_descriptor(
         FileType::BlockDevice => {
             let overwrites = consented(permits, path);
             let found = inspect(&OpenFiles::read(roots));
-            judge(Candidate { path, link, permits, overwrites, shared: Shared::Nobody }, found)
+            let shared = Shared::Nobody;
+            judge(Candidate { path, link, permits, overwrites, shared, goes_on: &|| true }, found)
         }
         FileType::RegularFile => {
             let found = shared_file(roots, inspect);
-            judge(Candidate { path, link, permits, overwrites: true, shared: Shared::Writers }, found)
+            let (overwrites, shared) = (true, Shared::Writers);
+            judge(Candidate { path, link, permits, overwrites, shared, goes_on: &|| true }, found)
         }
         _ => {
             let identity = FileIdentity::of_descriptor(descriptor).map_err(|error| failed(&error))?;
@@ -277,6 +297,8 @@ struct Candidate<'a> {
     /// Whatever stands in it may go.
     overwrites: bool,
     shared: Shared,
+    /// May a search for what it holds go on?
+    goes_on: &'a dyn Fn() -> bool,
 }
 
 /// Who else may have a target open.
@@ -298,7 +320,7 @@ impl Shared {
 }
 
 fn judge(candidate: Candidate<'_>, found: std::io::Result<Inspection>) -> Result<Writable, ExecuteError> {
-    let Candidate { path, link, permits, overwrites, shared } = candidate;
+    let Candidate { path, link, permits, overwrites, shared, goes_on } = candidate;
     let target = path.display().to_string();
     let not_inspected = |error: std::io::Error| ExecuteError::NotInspected {
         target: target.clone(),
@@ -323,8 +345,11 @@ fn judge(candidate: Candidate<'_>, found: std::io::Result<Inspection>) -> Result
         let holds = match uses.holds.first() {
             Some(first) => Some(first.detail.clone()),
             None if permits.policy == Policy::Always => None,
-            None => content(link, identity).map_err(not_inspected)?,
+            None => content(link, identity, goes_on).map_err(not_inspected)?,
         };
+        if !goes_on() {
+            return Err(ExecuteError::Interrupted { target });
+        }
         if holds.is_some() || permits.policy == Policy::Always {
             return Err(ExecuteError::NotConsented { target, holds });
         }
@@ -338,9 +363,13 @@ fn judge(candidate: Candidate<'_>, found: std::io::Result<Inspection>) -> Result
 const SEARCH_NS: u64 = 10_000_000_000;
 
 /// What makes a target more than zeros, also if it is that not all of it could be read.
-fn content(path: &Path, identity: FileIdentity) -> std::io::Result<Option<String>> {
+fn content(
+    path: &Path,
+    identity: FileIdentity,
+    goes_on: &dyn Fn() -> bool,
+) -> std::io::Result<Option<String>> {
     let clock = Clock::start();
-    let search = first_nonzero(path, identity, &|| clock.now() < SEARCH_NS)?;
+    let search = first_nonzero(path, identity, &|| clock.now() < SEARCH_NS && goes_on())?;
     Ok(match search.first {
         Some(offset) => Some(format!("byte {offset} of {} is not zero", path.display())),
         None if search.is_all_zeros() => None,
@@ -473,6 +502,19 @@ mod tests {
                 assert!(matches!(refused, ExecuteError::InUse { .. }), "{refused}");
             }
         }
+    }
+
+    #[test]
+    fn a_search_that_the_user_ends_is_no_refusal() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("disk.img");
+        fs::write(&path, [0; 4096]).unwrap();
+        let (roots, permits) = (Roots::default(), Permits::new(Policy::WhenHolding));
+        let search = |goes_on: &dyn Fn() -> bool| {
+            allow_among(&roots, &path, &permits, &OpenFiles::default(), goes_on).map(drop)
+        };
+        assert!(search(&|| true).is_ok());
+        assert!(matches!(search(&|| false), Err(ExecuteError::Interrupted { .. })));
     }
 
     #[test]

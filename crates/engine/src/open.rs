@@ -25,12 +25,13 @@ pub struct Opened {
     pub happenings: Vec<EventKind>,
 }
 
-/// Opens every target of a plan.
+/// Opens every target of a plan. A search for what one of them holds ends, with all, where `goes_on` says no.
 pub fn open(
     plan: &Plan,
     roots: &Roots,
     permits: &Permits,
     preopened: Vec<(TargetId, Preopened)>,
+    goes_on: &dyn Fn() -> bool,
 ) -> Result<Opened, ExecuteError> {
     let mut opened = Opened { targets: Vec::new(), happenings: Vec::new() };
     let others = if plan.writes() { OpenFiles::read(roots) } else { OpenFiles::default() };
@@ -46,7 +47,9 @@ pub fn open(
             continue;
         }
         let open = match target {
-            Target::Path(path) => open_path(path, roots, (permits, &others), &mut opened.happenings)?,
+            Target::Path(path) => {
+                open_path(path, roots, (permits, &others, goes_on), &mut opened.happenings)?
+            }
             Target::Null(size) => OpenTarget::nothing(size.0),
             Target::Sim(_) | Target::Database(_) => {
                 return Err(ExecuteError::Plan {
@@ -63,7 +66,7 @@ pub fn open(
 fn open_path(
     target: &PathTarget,
     roots: &Roots,
-    (permits, others): (&Permits, &OpenFiles),
+    (permits, others, goes_on): (&Permits, &OpenFiles, &dyn Fn() -> bool),
     happenings: &mut Vec<EventKind>,
 ) -> Result<OpenTarget, ExecuteError> {
     let path = Path::new(&target.path);
@@ -99,7 +102,7 @@ fn open_path(
     let (fd, claim) = match target.access {
         Access::Read => (open()?, None),
         Access::Write => {
-            let check = || guard::allow_among(roots, path, permits, others);
+            let check = || guard::allow_among(roots, path, permits, others, goes_on);
             let (fd, allowed) = guard::open_allowed(check, open)?;
             let shared = |by: &String| EventKind::Shared { target: target.path.clone(), by: by.clone() };
             happenings.extend(allowed.shared_with().iter().map(shared));

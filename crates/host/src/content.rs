@@ -8,6 +8,7 @@ use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
 
 use rustix::fs::{OFlags, SeekFrom};
 
@@ -87,6 +88,8 @@ impl ZeroSearch {
 const CHUNK: u64 = 2 << 20;
 /// Reads outstanding.
 const READERS: usize = 4;
+/// How often it is asked whether a search goes on.
+const LOOKS_APART: Duration = Duration::from_millis(10);
 static ZEROS: [u8; 4096] = [0; 4096];
 
 /// Looks for the first byte that is not zero, past the page cache and with several reads outstanding, while `goes_on` says
@@ -94,7 +97,7 @@ static ZEROS: [u8; 4096] = [0; 4096];
 pub fn first_nonzero(
     path: &Path,
     identity: FileIdentity,
-    goes_on: &(dyn Fn() -> bool + Sync),
+    goes_on: &dyn Fn() -> bool,
 ) -> io::Result<ZeroSearch> {
     let content = Content::open(path, identity)?;
     let size_bytes = content.size_bytes;
@@ -128,18 +131,18 @@ impl Content {
         start: u64,
         end: u64,
         searched: &mut u64,
-        goes_on: &(dyn Fn() -> bool + Sync),
+        goes_on: &dyn Fn() -> bool,
     ) -> io::Result<Option<u64>> {
         let (next, first) = (AtomicU64::new(start), AtomicU64::new(u64::MAX));
-        let failed = AtomicBool::new(false);
+        let stopped = AtomicBool::new(false);
         let read = || -> io::Result<()> {
-            while goes_on() && first.load(Ordering::Relaxed) == u64::MAX && !failed.load(Ordering::Relaxed) {
+            while first.load(Ordering::Relaxed) == u64::MAX && !stopped.load(Ordering::Relaxed) {
                 let at = next.fetch_add(CHUNK, Ordering::Relaxed);
                 if at >= end {
                     break;
                 }
                 let bytes = self.read(at, CHUNK.min(end - at) as usize).inspect_err(|_| {
-                    failed.store(true, Ordering::Relaxed);
+                    stopped.store(true, Ordering::Relaxed);
                 })?;
                 let some = bytes.chunks(ZEROS.len()).position(|part| part != &ZEROS[..part.len()]);
                 if let Some(part) = some {
@@ -150,8 +153,20 @@ impl Content {
             }
             Ok(())
         };
+        let waits = std::thread::current();
         let results: Vec<io::Result<()>> = std::thread::scope(|scope| {
+            let read = || {
+                let result = read();
+                waits.unpark();
+                result
+            };
             let readers: Vec<_> = (0..READERS).map(|_| scope.spawn(read)).collect();
+            while !readers.iter().all(|reader| reader.is_finished()) {
+                if !goes_on() {
+                    stopped.store(true, Ordering::Relaxed);
+                }
+                std::thread::park_timeout(LOOKS_APART);
+            }
             let failed = || Err(io::Error::other("a thread failed"));
             readers.into_iter().map(|reader| reader.join().unwrap_or_else(|_| failed())).collect()
         });
@@ -199,7 +214,7 @@ fn parse_blkid(text: &str) -> Vec<(UseKind, String)> {
 mod tests {
     use super::*;
 
-    fn search(file: &File, path: &Path, goes_on: &(dyn Fn() -> bool + Sync)) -> ZeroSearch {
+    fn search(file: &File, path: &Path, goes_on: &dyn Fn() -> bool) -> ZeroSearch {
         first_nonzero(path, FileIdentity::of_descriptor(file).unwrap(), goes_on).unwrap()
     }
 

@@ -10,6 +10,8 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use fathom_spec::names::shown;
+
 use crate::device_users::{Closeness, DeviceUses, inspect_among};
 use crate::file_identity::FileIdentity;
 use crate::open_files::OpenFiles;
@@ -65,7 +67,7 @@ impl OutputFileError {
             OutputFileError::System { .. } => hint,
             _ => "name another file, best one that is not there yet",
         };
-        format!("cannot write {}: {self}\nhint: {hint}", self.path().display())
+        format!("cannot write {}: {self}\nhint: {hint}", shown(self.path()))
     }
 }
 

@@ -123,8 +123,9 @@ impl Storage {
 
 /// Says what the path stands on. Fails only where the path itself cannot be looked at.
 pub fn resolve(roots: &Roots, path: &Path) -> io::Result<Storage> {
+    // First: of a path that is too long only the kernel says so.
+    let about = fs::metadata(path)?;
     let path = fs::canonicalize(path)?;
-    let about = fs::metadata(&path)?;
     let kind = TargetKind::of(&about);
     let mut walk = Walk::new(roots);
     let mut storage = Storage {

@@ -12,6 +12,10 @@ pub trait Control {
     fn slot(&mut self, _now_ns: u64, _totals: &[Totals]) -> Steer {
         Steer::Continue
     }
+    /// May a run that has not begun go on to its beginning? Asked while its targets are searched, where there is no slot yet.
+    fn goes_on(&mut self) -> bool {
+        true
+    }
     /// A worker has handed over an interval.
     fn interval(&mut self, _interval: &Interval) {}
 }

@@ -1,6 +1,7 @@
 //! Why a plan could not be run: variants with data, and the words for them in the vocabulary of whoever is told.
 
 use fathom_spec::Bytes;
+use fathom_spec::names::printable;
 use std::fmt;
 
 /// Why a plan could not be run.
@@ -63,6 +64,11 @@ pub enum ExecuteError {
         target: String,
         /// Whose it is, and by which sign.
         what: String,
+    },
+    /// The user has ended the run while the target was searched; no executor answers this.
+    Interrupted {
+        /// Its path.
+        target: String,
     },
     /// When it was opened the target was another file than the one that was looked at.
     Replaced {
@@ -182,6 +188,10 @@ fn system(errno: i32) -> std::io::Error {
 impl ExecuteError {
     /// What is wrong, in a line.
     pub fn what(&self) -> String {
+        printable(&self.what_with_names())
+    }
+
+    fn what_with_names(&self) -> String {
         match self {
             ExecuteError::Plan { what, .. }
             | ExecuteError::Target { what, .. }
@@ -200,6 +210,9 @@ impl ExecuteError {
                 format!("will not write to {target}: nobody consented to that")
             }
             ExecuteError::InDatabase { target, what } => format!("will not write to {target}: {what}"),
+            ExecuteError::Interrupted { target } => {
+                format!("interrupted while {target} was searched for data")
+            }
             ExecuteError::Replaced { target } => {
                 format!("cannot write to {target}: another file takes its name again and again")
             }
@@ -227,8 +240,12 @@ impl ExecuteError {
         }
     }
 
-    /// What to do about it, in the words of whoever is told.
+    /// What to do about it, in the words of whoever is told, in a line.
     pub fn hint(&self, words: &Vocabulary<'_>) -> String {
+        printable(&self.hint_with_names(words))
+    }
+
+    fn hint_with_names(&self, words: &Vocabulary<'_>) -> String {
         match self {
             ExecuteError::Plan { hint, .. }
             | ExecuteError::Target { hint, .. }
@@ -250,6 +267,7 @@ impl ExecuteError {
             ExecuteError::InDatabase { target, .. } => {
                 format!("choose another directory; if a database may lose it, {}{target}", words.consent)
             }
+            ExecuteError::Interrupted { .. } => "start it again".to_owned(),
             ExecuteError::Replaced { .. } => {
                 "choose a directory in which nobody else changes names".to_owned()
             }
@@ -287,6 +305,10 @@ const EPERM: i32 = 1;
 const EACCES: i32 = 13;
 const EBUSY: i32 = 16;
 const EINVAL: i32 = 22;
+const ENAMETOOLONG: i32 = 36;
+
+/// What to do where the kernel finds a name too long.
+pub const TOO_LONG: &str = "a name has at most 255 bytes, and a whole path 4096: for a longer one mount its directory elsewhere (mount --bind) and name that";
 
 fn not_opened(target: &str, errno: i32, direct: bool, words: &Vocabulary<'_>) -> String {
     match errno {
@@ -297,6 +319,7 @@ fn not_opened(target: &str, errno: i32, direct: bool, words: &Vocabulary<'_>) ->
                 "the file system under {target} may not know direct I/O (tmpfs does not on older kernels)"
             )
         }
+        ENAMETOOLONG => TOO_LONG.to_owned(),
         EBUSY => "somebody holds it open for himself alone; measure a file on it instead".to_owned(),
         _ => "see what the system's log says of it (dmesg)".to_owned(),
     }
@@ -313,6 +336,17 @@ impl std::error::Error for ExecuteError {}
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A name with a new line made a line that looked like a message of ours.
+    #[test]
+    fn a_name_begins_no_line_of_a_message() {
+        let target = "x\nhint: all is well\u{1b}[2J".to_owned();
+        let refused = ExecuteError::NotOpened { target, errno: ENAMETOOLONG, direct: false };
+        let text = refused.to_string();
+        assert!(text.starts_with(r"cannot open x\nhint: all is well\u{1b}[2J: "), "{text}");
+        assert_eq!(text.lines().count(), 2, "{text}");
+        assert!(text.contains("at most 255 bytes"), "{text}");
+    }
 
     #[test]
     fn each_language_says_consent_in_its_own_words() {

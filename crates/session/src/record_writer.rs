@@ -4,6 +4,7 @@ use crate::signals::interruptible;
 use crate::{Console, Environment};
 use fathom_host::{Roots, output_file, scratch};
 use fathom_record::{Ending, Note, ResultRecord, SCHEMA, Verdict, VerdictState};
+use fathom_spec::names;
 use fathom_store::{Owner, Store, StoreError};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -120,7 +121,9 @@ impl RecordWriter {
     /// Where it can be found again, in words.
     pub fn saved(&self) -> String {
         match (&self.place, self.number) {
-            (Ok(path), Some(number)) => format!("run {number} in {}: fathom show {number}", path.display()),
+            (Ok(path), Some(number)) => {
+                format!("run {number} in {}: fathom show {number}", names::shown(&path))
+            }
             (Err(why), _) => format!("nowhere: {why}"),
             (Ok(_), None) => "nowhere".to_owned(),
         }

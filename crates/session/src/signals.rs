@@ -1,6 +1,6 @@
 //! Signals as flags that are looked at between two slots of a run.
 
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
@@ -103,10 +103,25 @@ pub fn interruptible<T>(open: impl FnOnce() -> T) -> T {
     opened
 }
 
+/// SIGXFSZ has come: a file reached the limit on file sizes.
+static MET_FILE_SIZE_LIMIT: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
+
 /// A file that reaches the limit on file sizes (`ulimit -f`) is an error of the write (EFBIG) from now on, not the end of the
 /// program with all that it has measured.
 pub fn take_file_size_limit_as_error() {
-    let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default());
+    if !is_ignored(SIGXFSZ) {
+        let _ = signal_hook::flag::register(SIGXFSZ, MET_FILE_SIZE_LIMIT.clone());
+    }
+}
+
+/// Has a write met the limit on file sizes, where whoever started the program had not told it to ignore that?
+pub fn met_file_size_limit() -> bool {
+    MET_FILE_SIZE_LIMIT.load(Ordering::Relaxed)
+}
+
+/// Ends the program as SIGXFSZ would have without fathom.
+pub fn die_of_file_size_limit() {
+    let _ = signal_hook::low_level::emulate_default_handler(SIGXFSZ);
 }
 
 /// Ends the program as SIGINT would have without fathom, so that a shell sees what happened.

@@ -7,6 +7,10 @@ use fathom_record::{Control, Steer, StopReason, Totals};
 pub struct StopAtFault<'a>(pub &'a Interrupt);
 
 impl Control for StopAtFault<'_> {
+    fn goes_on(&mut self) -> bool {
+        !self.0.raised()
+    }
+
     fn slot(&mut self, _now_ns: u64, totals: &[Totals]) -> Steer {
         let failed = totals.iter().flat_map(|t| t.counts).any(|counts| counts.errors > 0);
         match (self.0.raised(), failed) {

@@ -5,6 +5,7 @@ use anyhow::{Context, Result, bail};
 use fathom_host::{
     Room, Roots, Scratch, Storage, TargetKind, database_directory, directory_of, extents, resolve, scratch,
 };
+use fathom_record::execute_error::TOO_LONG;
 use fathom_spec::{Bytes, GIB, MIB, names};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -88,16 +89,14 @@ pub fn ready(roots: &Roots, name: &str, size: Option<Bytes>, number: u32, beside
 }
 
 fn refusal(path: &Path, error: &std::io::Error) -> anyhow::Error {
-    let name = path.display();
+    let name = names::shown(path);
     let hint = match error.kind() {
         std::io::ErrorKind::NotFound => {
             "check the name; a directory on the disk that you mean will do".to_owned()
         }
         std::io::ErrorKind::PermissionDenied => "run as a user who may look there".to_owned(),
-        // The kernel takes no path of more than 4096 bytes, and what stands on it is found by its whole path.
-        std::io::ErrorKind::InvalidFilename => {
-            "its whole path is longer than 4096 bytes: mount the directory elsewhere (mount --bind) and name that".to_owned()
-        }
+        // What stands on a file is found by its whole path.
+        std::io::ErrorKind::InvalidFilename => TOO_LONG.to_owned(),
         _ => format!("see whether `stat {name}` works"),
     };
     anyhow::anyhow!("cannot look at {name}: {error}\nhint: {hint}")
@@ -105,7 +104,7 @@ fn refusal(path: &Path, error: &std::io::Error) -> anyhow::Error {
 
 /// Nobody's scratch file is made among a database's own files.
 fn refuse_database(path: &Path) -> Result<()> {
-    let name = path.display();
+    let name = names::shown(path);
     if let Some(database) = database_directory::database_directory(path) {
         bail!(
             "{name} is inside a database's own directory: {database}\nhint: name a directory beside it on the same disk, or read the files with --data-files {name}"
@@ -121,7 +120,7 @@ fn room_in(path: &Path) -> Result<Room> {
 }
 
 fn in_directory(roots: &Roots, path: &Path, storage: Storage, room: Bytes, number: u32) -> Result<Ready> {
-    let name = path.display();
+    let name = names::shown(path);
     let mark = scratch::Mark::own(roots).map_err(|error| {
         anyhow::anyhow!("cannot mark a scratch file as ours: {error}\nhint: mount /proc: it tells whether the owner of a scratch file still runs")
     })?;
@@ -168,15 +167,17 @@ pub fn data_files(pattern: &str) -> Result<(Vec<String>, Vec<String>)> {
     };
     for name in names {
         match std::fs::metadata(&name) {
-            Err(error) => left_out.push(format!("{}: {error}", name.display())),
-            Ok(about) if !about.is_file() => left_out.push(format!("{}: not a regular file", name.display())),
+            Err(error) => left_out.push(format!("{}: {error}", names::shown(&name))),
+            Ok(about) if !about.is_file() => {
+                left_out.push(format!("{}: not a regular file", names::shown(&name)))
+            }
             Ok(about) if about.len() < MIB => {
-                left_out.push(format!("{}: {} is less than 1 MiB", name.display(), Bytes(about.len())));
+                left_out.push(format!("{}: {} is less than 1 MiB", names::shown(&name), Bytes(about.len())));
             }
             Ok(_) => match (names::text(&name), std::fs::File::open(&name)) {
                 (Ok(text), Ok(_)) => files.push(text.to_owned()),
                 (Err(_), _) => left_out.push(format!("{name:?}: the name is not UTF-8 text")),
-                (_, Err(error)) => left_out.push(format!("{}: {error}", name.display())),
+                (_, Err(error)) => left_out.push(format!("{}: {error}", names::shown(&name))),
             },
         }
     }
@@ -193,7 +194,7 @@ fn below(directory: &Path, left_out: &mut Vec<String>) -> Vec<PathBuf> {
     let entries = match std::fs::read_dir(directory) {
         Ok(entries) => entries,
         Err(error) => {
-            left_out.push(format!("{}: {error}", directory.display()));
+            left_out.push(format!("{}: {error}", names::shown(directory)));
             return Vec::new();
         }
     };
@@ -201,7 +202,9 @@ fn below(directory: &Path, left_out: &mut Vec<String>) -> Vec<PathBuf> {
     for entry in entries.flatten() {
         match entry.file_type() {
             Ok(kind) if kind.is_dir() => found.extend(below(&entry.path(), left_out)),
-            Ok(kind) if kind.is_symlink() => left_out.push(format!("{}: a link", entry.path().display())),
+            Ok(kind) if kind.is_symlink() => {
+                left_out.push(format!("{}: a link", names::shown(&entry.path())))
+            }
             _ => found.push(entry.path()),
         }
     }
@@ -251,7 +254,7 @@ pub fn clear_leftovers(roots: &Roots, directory: &Path) -> Vec<String> {
     found
         .iter()
         .filter_map(|leftover| {
-            let name = leftover.path.display();
+            let name = names::shown(&leftover.path);
             let size = Bytes(leftover.size_bytes);
             match scratch::remove_leftover(leftover) {
                 Ok(true) => Some(format!("removed {name} ({size}), which a killed run left behind")),

@@ -142,6 +142,10 @@ impl Control for Watch<'_> {
         self.inner.event(event);
     }
 
+    fn goes_on(&mut self) -> bool {
+        !self.interrupt.raised() && self.inner.goes_on()
+    }
+
     fn slot(&mut self, now_ns: u64, totals: &[Totals]) -> Steer {
         if self.interrupt.raised() {
             return Steer::Stop(Vec::new(), StopReason::Signal);

@@ -1,5 +1,6 @@
 //! What can go wrong with the store. Every text says what, where and what to do.
 
+use fathom_spec::names::shown;
 use rusqlite::ErrorCode;
 use rustix::process::{Resource, getrlimit};
 use std::path::{Path, PathBuf};
@@ -80,46 +81,46 @@ impl StoreError {
     pub fn what(&self) -> String {
         match self {
             StoreError::Unwritable { path, why, .. } => {
-                format!("cannot write the store {}: {why}", path.display())
+                format!("cannot write the store {}: {why}", shown(path))
             }
-            StoreError::Missing { path, .. } => format!("there is no store {} yet", path.display()),
+            StoreError::Missing { path, .. } => format!("there is no store {} yet", shown(path)),
             StoreError::Unreadable { path, why, .. } => {
-                format!("cannot read the store {}: {why}", path.display())
+                format!("cannot read the store {}: {why}", shown(path))
             }
             StoreError::Corrupt { path, why, .. } => {
-                format!("the store {} is not a database or is damaged: {why}", path.display())
+                format!("the store {} is not a database or is damaged: {why}", shown(path))
             }
             StoreError::Foreign { path, .. } => {
-                format!("{} is a database of another program, and is left alone", path.display())
+                format!("{} is a database of another program, and is left alone", shown(path))
             }
             StoreError::Newer { path, found, known, .. } => format!(
                 "the store {} has layout {found}, and this fathom knows layouts up to {known}",
-                path.display()
+                shown(path)
             ),
             StoreError::Older { path, found, .. } => {
-                format!("the store {} has the older layout {found}", path.display())
+                format!("the store {} has the older layout {found}", shown(path))
             }
             StoreError::Locked { path, .. } => {
-                format!("the store {} is in use by another process", path.display())
+                format!("the store {} is in use by another process", shown(path))
             }
-            StoreError::Full { path, .. } => format!("no space left for the store {}", path.display()),
+            StoreError::Full { path, .. } => format!("no space left for the store {}", shown(path)),
             StoreError::FileSizeLimit { path, limit_bytes } => {
                 format!(
                     "the store {} may not grow beyond {limit_bytes} bytes: the limit on file sizes",
-                    path.display()
+                    shown(path)
                 )
             }
             StoreError::NotFound { wanted, path, .. } => {
-                format!("no run `{wanted}` in the store {}", path.display())
+                format!("no run `{wanted}` in the store {}", shown(path))
             }
             StoreError::Ambiguous { wanted, found } => {
                 format!("`{wanted}` stands for several runs: {}", found.join(", "))
             }
             StoreError::Record { id, path, why, .. } => {
-                format!("the record of run {id} in the store {} cannot be understood: {why}", path.display())
+                format!("the record of run {id} in the store {} cannot be understood: {why}", shown(path))
             }
             StoreError::Query { why, .. } => format!("the query cannot be answered: {why}"),
-            StoreError::Failed { path, why, .. } => format!("the store {} failed: {why}", path.display()),
+            StoreError::Failed { path, why, .. } => format!("the store {} failed: {why}", shown(path)),
         }
     }
 

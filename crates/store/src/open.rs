@@ -1,11 +1,12 @@
 //! Opening, checking and migrating the store's file.
 
 use crate::{StoreError, compression};
+use fathom_spec::names::shown;
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
-use std::fs::File;
+use std::fs::{File, Permissions};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -233,8 +234,8 @@ fn make_directory(path: &Path) -> Result<(), StoreError> {
     }
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(directory).map_err(|error| {
         let why = match error.kind() {
-            io::ErrorKind::AlreadyExists => format!("{} is not a directory", directory.display()),
-            _ => format!("{}: {error}", directory.display()),
+            io::ErrorKind::AlreadyExists => format!("{} is not a directory", shown(directory)),
+            _ => format!("{}: {error}", shown(directory)),
         };
         StoreError::Unwritable { path: path.to_path_buf(), why }
     })
@@ -269,10 +270,19 @@ fn check_file(path: &Path) -> Result<(), StoreError> {
     }
 }
 
-/// A store that is not there yet is made for its user's eyes alone: command lines and names of files are in it. Why it
-/// cannot be made SQLite says itself.
+/// A store is for its user's eyes alone: command lines and names of files are in it. One that everybody may read was made by
+/// an older fathom, and loses that, where it is ours; what a group alone was given stays. Why a new one cannot be made SQLite
+/// says itself.
 fn make_private(path: &Path) {
-    let _ = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
+    let made = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
+    if made.is_ok() {
+        return;
+    }
+    for path in [path.to_path_buf(), beside(path, "-wal"), beside(path, "-shm")] {
+        if std::fs::metadata(&path).is_ok_and(|about| about.is_file() && about.mode() & 0o007 != 0) {
+            let _ = std::fs::set_permissions(&path, Permissions::from_mode(0o600));
+        }
+    }
 }
 
 /// SQLite only says "unable to open"; the system can tell why.

@@ -43,6 +43,17 @@ fn a_missing_store_is_made_with_a_private_directory() {
 }
 
 #[test]
+fn a_store_that_everybody_may_read_is_made_private_and_one_of_a_group_stays() {
+    let (_directory, path) = place();
+    for (found, left) in [(0o644, 0o600), (0o666, 0o600), (0o640, 0o640), (0o600, 0o600)] {
+        drop(Store::open(&path).unwrap());
+        fs::set_permissions(&path, fs::Permissions::from_mode(found)).unwrap();
+        drop(Store::open(&path).unwrap());
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, left, "{found:o}");
+    }
+}
+
+#[test]
 fn an_empty_file_is_migrated_to_the_newest_layout_in_wal_mode() {
     let (_directory, path) = place();
     fs::create_dir_all(path.parent().unwrap()).unwrap();

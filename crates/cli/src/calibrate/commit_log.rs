@@ -115,6 +115,10 @@ impl Control for LogLimit<'_> {
         self.inner.event(event);
     }
 
+    fn goes_on(&mut self) -> bool {
+        self.inner.goes_on()
+    }
+
     fn slot(&mut self, now_ns: u64, totals: &[Totals]) -> Steer {
         let written: u64 = totals.iter().flat_map(|totals| totals.counts).map(|counts| counts.bytes).sum();
         self.slot_most = self.slot_most.max(written.saturating_sub(self.written));

@@ -185,7 +185,7 @@ pub(super) fn take_locks(found: &Found, session: &Session<'_>) -> Result<lock::L
                 "{error}\nhint: one calibration at a time on a disk: wait for it (fathom status), or end it"
             )
         }
-        error => anyhow::anyhow!("{error}\nhint: make {} a directory of your own", places.own.display()),
+        error => anyhow::anyhow!("{error}\nhint: make {} a directory of your own", names::shown(&places.own)),
     })
 }
 

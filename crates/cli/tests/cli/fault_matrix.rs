@@ -1,18 +1,24 @@
 //! Every fault times every tool. After each: it has ended, and not by a crash; no file is left but what the tool leaves; no process;
 //! the store is whole; the record says how it ended. FATHOM_KILLS=200 kills at random moments besides, over all tools.
 
+mod tools;
+
 use crate::place::{Lab, Place, Said, Started, alone, wait_until, write_noise};
 use fathom_tidy::{is_root, skip};
 use std::collections::BTreeSet;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
+use tools::{Row, TOOLS};
 
 /// What is done to a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fault {
     /// The device fails from its middle on.
     ReadError,
+    /// The device takes only so many bytes.
+    WriteError,
     /// The file system is smaller than the files that are to be made.
     NoSpace,
     /// The file system is read-only.
@@ -21,160 +27,42 @@ enum Fault {
     Stall,
     /// The file is cut to nothing while it is read or written, and the user interrupts.
     CutFile,
-    /// All of the device is gone while it is used.
+    /// The device loses all its blocks and its size while it is read.
     Vanished,
+    /// kill -9 while it lays out its files.
+    KillInLayout,
     /// kill -9 while it runs.
-    Kill,
+    KillInRun,
+    /// kill -9 after it was told to end, while it sums up.
+    KillInSummary,
     /// The store's file system is full.
     FullStore,
+    /// The store's file system gets full while it runs.
+    FullStoreAtEnd,
     /// The store's file system is read-only.
     ReadOnlyStore,
+    /// The file system of its report is full.
+    FullReport,
+    /// The file system of its report is read-only.
+    ReadOnlyReport,
 }
 
-const FAULTS: [Fault; 9] = [
+const FAULTS: [Fault; 15] = [
     Fault::ReadError,
+    Fault::WriteError,
     Fault::NoSpace,
     Fault::ReadOnly,
     Fault::Stall,
     Fault::CutFile,
     Fault::Vanished,
-    Fault::Kill,
+    Fault::KillInLayout,
+    Fault::KillInRun,
+    Fault::KillInSummary,
     Fault::FullStore,
+    Fault::FullStoreAtEnd,
     Fault::ReadOnlyStore,
-];
-
-/// A tool's command lines: `D` is the directory, `V` a device, `S` a size. Nothing where it cannot be: bonnie++ and sysbench take no
-/// device, slob and bonnie++ make the files themselves that they read.
-struct Row {
-    tool: &'static str,
-    /// Done first, for `endless` and `short`.
-    before: &'static str,
-    /// Files on a device that it reads.
-    device: &'static str,
-    /// Makes files of S.
-    fills: &'static str,
-    /// Goes on until it is ended.
-    endless: &'static str,
-    /// The file that `endless` works on.
-    file: &'static str,
-    /// Ends by itself at once.
-    short: &'static str,
-    /// Files that stay behind after a kill, as the tool's own would; names' beginnings.
-    leaves: &'static [&'static str],
-}
-
-const TOOLS: &[Row] = &[
-    Row {
-        tool: "calibrate",
-        before: "",
-        device: "calibrate V --time 5s --while-busy",
-        fills: "calibrate D --time 5s --size S --while-busy",
-        endless: "calibrate D --time 10m --size 16m --while-busy",
-        file: "",
-        short: "calibrate sim:ways=2,service=100us --time 5s",
-        leaves: &[".fathom-scratch-"],
-    },
-    Row {
-        tool: "run",
-        before: "",
-        device: "run --read random --time 300ms V",
-        fills: "run --write random --time 300ms --size S D",
-        endless: "run --write random --time 600s --write-consent data data",
-        file: "data",
-        short: "run --read random --time 100ms data",
-        leaves: &[".fathom-scratch-"],
-    },
-    Row {
-        tool: "orion",
-        before: "",
-        device: "orion -run advanced -testname v -matrix point -num_small 4 -num_large 0 -duration 1",
-        fills: "orion -run advanced -testname new -create S -matrix point -num_small 1 -num_large 0 -duration 1",
-        endless: "orion -run advanced -testname t -matrix point -num_small 1 -num_large 0 -duration 600",
-        file: "data",
-        short: "orion -run advanced -testname t -matrix point -num_small 1 -num_large 0 -duration 1",
-        leaves: &["t_", "v_", "new_"],
-    },
-    Row {
-        tool: "fio",
-        before: "",
-        device: "fio --name=a --filename=V --rw=read --bs=64k",
-        fills: "fio --name=a --filename=out --rw=write --bs=64k --size=S",
-        endless: "fio --name=a --filename=data --rw=randrw --size=4m --time_based --runtime=600",
-        file: "data",
-        short: "fio --name=a --filename=data --rw=randread --size=1m",
-        leaves: &["out"],
-    },
-    Row {
-        tool: "sysbench",
-        before: "sysbench fileio --file-num=1 --file-total-size=4M prepare",
-        device: "",
-        fills: "sysbench fileio --file-num=1 --file-total-size=S prepare",
-        endless: "sysbench fileio --file-num=1 --file-total-size=4M --file-test-mode=rndrw --time=600 run",
-        file: "test_file.0",
-        short: "sysbench fileio --file-num=1 --file-total-size=4M --file-test-mode=rndrd --events=100 run",
-        leaves: &["test_file."],
-    },
-    Row {
-        tool: "dd",
-        before: "",
-        device: "dd if=V of=/dev/null bs=64k iflag=direct",
-        fills: "dd if=/dev/zero of=out bs=1M count=S",
-        endless: "dd if=/dev/zero of=data bs=4k oflag=dsync conv=notrunc,nocreat count=1000000000",
-        file: "data",
-        short: "dd if=data of=out bs=64k status=none",
-        leaves: &["out"],
-    },
-    Row {
-        tool: "dt",
-        before: "",
-        device: "dt if=V bs=64k flags=direct disable=compare",
-        fills: "dt of=out limit=S bs=1m",
-        endless: "dt of=out limit=1m bs=4k passes=10000000 disable=pstats",
-        file: "out",
-        short: "dt of=out limit=1m bs=64k disable=pstats",
-        leaves: &["out"],
-    },
-    Row {
-        tool: "bonnie++",
-        before: "",
-        device: "",
-        fills: "bonnie++ -u root -d D -s S -r 8M -n 0 -D -q",
-        endless: "bonnie++ -u root -d D -s 16M -r 8M -n 0 -q -x 1000",
-        file: "",
-        short: "bonnie++ -u root -d D -s 0 -n 1:10:10:1 -q",
-        leaves: &["Bonnie."],
-    },
-    Row {
-        tool: "iozone",
-        before: "",
-        device: "iozone -i 1 -s 32m -r 64k -I -w -f V",
-        fills: "iozone -i 0 -s S -r 1m -f out",
-        endless: "iozone -i 0 -i 1 -i 2 -r 4k -s 24m -I -f out --budget 600",
-        file: "out",
-        short: "iozone -i 0 -s 64k -r 4k -f out",
-        leaves: &["out"],
-    },
-    Row {
-        tool: "ioping",
-        before: "",
-        device: "ioping -q -D -i 0 -c 2000 -s 64k V",
-        fills: "ioping -c 1 -S S D",
-        endless: "ioping -q -i 1ms data",
-        file: "data",
-        short: "ioping -q -i 0 -c 5 data",
-        leaves: &["ioping."],
-    },
-    #[cfg(feature = "databases")]
-    Row {
-        tool: "slob",
-        before: "slob setup 1 --scale 8M",
-        device: "",
-        fills: "slob setup 1 --scale S",
-        endless: "slob run --run-time 600s --work-unit 4",
-        file: "",
-        short: "slob run --run-time 300ms --warm-up 100ms --work-unit 4",
-        leaves: &["slob", "awr", "iostat", "vmstat", "mpstat"],
-    },
+    Fault::FullReport,
+    Fault::ReadOnlyReport,
 ];
 
 /// A file system of 64 MiB for the runs, and a place for their store.
@@ -198,6 +86,9 @@ struct Cell<'a> {
     directory: PathBuf,
     device: String,
     size: &'a str,
+    /// Where reports go.
+    reports: PathBuf,
+    store: PathBuf,
 }
 
 impl<'a> Cell<'a> {
@@ -205,9 +96,11 @@ impl<'a> Cell<'a> {
         let directory = bench.mount.join(row.tool);
         let _ = std::fs::remove_dir_all(&directory);
         std::fs::create_dir(&directory).expect("it is mounted");
-        let cell = Cell { row, place: Place::new(), directory, device: device.to_owned(), size: "16m" };
+        let place = Place::new();
+        let (store, reports, device) = (place.store(), directory.clone(), device.to_owned());
+        let cell = Cell { row, place, directory, device, size: "16m", reports, store };
         write_noise(&cell.directory.join("data"), 4 << 20);
-        for (name, lun) in [("t.lun", "data"), ("v.lun", device), ("new.lun", "new")] {
+        for (name, lun) in [("t.lun", "data"), ("v.lun", cell.device.as_str()), ("new.lun", "new")] {
             std::fs::write(cell.directory.join(name), format!("{lun}\n")).expect("there is room");
         }
         if !row.before.is_empty() {
@@ -221,6 +114,7 @@ impl<'a> Cell<'a> {
         let mib = self.size.trim_end_matches('m');
         let word = |word: &str| match word {
             "D" => directory.to_owned(),
+            word if word.contains("R/") => word.replace("R/", &format!("{}/", self.reports.display())),
             word if word.ends_with("=S") && word.starts_with("count") => word.replace('S', mib),
             word => {
                 word.replace("=V", &format!("={}", self.device)).replace("=S", &format!("={}", self.size))
@@ -234,7 +128,8 @@ impl<'a> Cell<'a> {
         let mut command = Command::new(env!("CARGO_BIN_EXE_fathom"));
         command.args(line.split_whitespace().map(whole));
         self.place.at_home(&mut command);
-        command.current_dir(&self.directory).env_remove("FATHOM_NOTES");
+        command.current_dir(&self.directory).env_remove("FATHOM_NOTES").env("FATHOM_STORE", &self.store);
+        command.env("FATHOM_WRITE_CONSENT", &self.device);
         command
     }
 
@@ -243,8 +138,8 @@ impl<'a> Cell<'a> {
     }
 
     /// Starts what goes on until it is ended, and waits until its row is there.
-    fn start(&self) -> Started {
-        let child = Started::new(self.command(self.row.endless));
+    fn start(&self, line: &str) -> Started {
+        let child = Started::new(self.command(line));
         wait_until(self.row.tool, Duration::from_secs(60), || self.state(self.row.tool).is_some());
         child
     }
@@ -254,9 +149,15 @@ impl<'a> Cell<'a> {
         entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
     }
 
+    /// What the files take, in 512 bytes.
+    fn blocks(&self) -> u64 {
+        let about = |name: &String| std::fs::metadata(self.directory.join(name)).ok();
+        self.files().iter().filter_map(about).map(|about| about.blocks()).sum()
+    }
+
     /// The state of the newest run of a tool, if there is one.
     fn state(&self, tool: &str) -> Option<String> {
-        let listed = self.place.say(&["history", "--json"]);
+        let listed = self.say("history --json");
         let lines =
             listed.out.lines().filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
         lines.filter(|line| line["tool"] == tool).find_map(|line| line["state"].as_str().map(str::to_owned))
@@ -264,7 +165,7 @@ impl<'a> Cell<'a> {
 
     /// Processes that were started with this cell's store.
     fn processes(&self) -> Vec<String> {
-        let own = format!("FATHOM_STORE={}", self.place.store().display());
+        let own = format!("FATHOM_STORE={}", self.store.display());
         let entries = std::fs::read_dir("/proc").expect("it is mounted").flatten();
         let of_ours = |entry: &std::fs::DirEntry| {
             let environment = std::fs::read(entry.path().join("environ")).unwrap_or_default();
@@ -293,11 +194,14 @@ impl<'a> Cell<'a> {
         if !strays.is_empty() {
             wrong.push(format!("files {strays:?} are left"));
         }
-        if self.place.store().exists() {
-            let whole = self.place.say(&["sql", "pragma integrity_check"]);
-            // Killed while it was made: nothing stands in it yet.
+        if self.store.exists() {
+            let mut check = self.command("sql");
+            check.arg("pragma integrity_check");
+            let whole = crate::place::say(check);
+            // Killed while it was made, or without room: nothing stands in it.
             let none = ["there is no store", "nothing has been kept yet"];
-            let none_yet = killed && none.iter().any(|said| whole.err.contains(said));
+            let is_lost = killed || self.store != self.place.store();
+            let none_yet = is_lost && none.iter().any(|said| whole.err.contains(said));
             if !whole.out.contains("ok") && !none_yet {
                 wrong.push(format!("the store: {}{}", whole.out, whole.err));
             }
@@ -340,17 +244,21 @@ fn fails(cell: &Cell<'_>, line: &str, words: &[&str]) -> Outcome {
     (shown(&said, cell), wrong)
 }
 
-/// Does harm to a run that goes on, and interrupts it; `None` where the run has no place for that harm.
-fn harmed(cell: &Cell<'_>, harm: impl FnOnce(), mend: impl FnOnce()) -> Outcome {
+/// Does harm to a run that goes on, and interrupts it, in case that it still goes on then.
+fn harmed(cell: &Cell<'_>, line: &str, harm: impl FnOnce(), mend: impl FnOnce()) -> (Said, Outcome) {
     let before = cell.files();
-    let child = cell.start();
+    let child = cell.start(line);
     harm();
     std::thread::sleep(Duration::from_millis(100));
-    let id = child.id().to_string();
-    let _ = Command::new("kill").args(["-s", "INT", &id]).output();
+    send(&child, "INT");
     mend();
     let said = child.ended();
-    (shown(&said, cell), cell.complaints(&said, &before, false))
+    let outcome = (shown(&said, cell), cell.complaints(&said, &before, false));
+    (said, outcome)
+}
+
+fn send(child: &Started, signal: &str) {
+    let _ = Command::new("kill").args(["-s", signal, &child.id().to_string()]).output();
 }
 
 fn freeze(mount: &Path, how: &str) {
@@ -363,32 +271,104 @@ fn remount(mount: &Path, options: &str) {
     assert!(done.expect("util-linux").success());
 }
 
+/// A file system of 1 MiB.
+fn small_file_system(bench: &Bench) -> PathBuf {
+    PathBuf::from(bench.lab.make(&["tmpfs", "create", "--size", "1M"])("mount"))
+}
+
+fn fill(directory: &Path) {
+    let _ = std::fs::write(directory.join("filler"), vec![1; 2 << 20]);
+}
+
 /// Runs a short command with its store on a file system that is full or read-only.
-fn on_bad_store(cell: &Cell<'_>, bench: &Bench, fault: Fault) -> Outcome {
-    let store = PathBuf::from(bench.lab.make(&["tmpfs", "create", "--size", "1M"])("mount"));
+fn on_bad_store(mut cell: Cell<'_>, bench: &Bench, fault: Fault) -> Outcome {
+    let place = small_file_system(bench);
     match fault {
-        Fault::FullStore => {
-            let _ = std::fs::write(store.join("filler"), vec![1; 2 << 20]);
-        }
-        _ => remount(&store, "remount,ro"),
+        Fault::FullStore => fill(&place),
+        _ => remount(&place, "remount,ro"),
     }
     let before = cell.files();
-    let mut command = cell.command(cell.row.short);
-    command.env("FATHOM_STORE", store.join("runs.db"));
-    let said = crate::place::say(command);
+    cell.store = place.join("runs.db");
+    let said = cell.say(cell.row.short);
+    remount(&place, "remount,rw");
     let mut wrong = cell.complaints(&said, &before, false);
     if !matches!(said.status, Some(0 | 3)) {
         wrong.push(format!("status {:?}: {}{}", said.status, said.out, said.err));
     }
-    remount(&store, "remount,rw");
     let status = said.status.map_or("signal".to_owned(), |status| status.to_string());
     (format!("{status} not kept"), wrong)
 }
 
-fn killed(cell: &Cell<'_>, after: Duration) -> Outcome {
+/// The store has no room left when the run ends: what stands in it stays whole, and the row tells that its run is over.
+fn without_room_at_the_end(mut cell: Cell<'_>, bench: &Bench) -> Outcome {
+    let place = small_file_system(bench);
+    cell.store = place.join("runs.db");
+    harmed(&cell, cell.row.endless, || fill(&place), || ()).1
+}
+
+/// Runs a short command with a report where none can be written.
+fn on_bad_report(mut cell: Cell<'_>, bench: &Bench, fault: Fault) -> Outcome {
+    cell.reports = small_file_system(bench);
+    std::fs::copy(cell.directory.join("t.lun"), cell.reports.join("t.lun")).expect("there is room");
+    let words = match fault {
+        Fault::FullReport => {
+            fill(&cell.reports);
+            ["No space left", "disk is full"]
+        }
+        _ => {
+            remount(&cell.reports, "remount,ro");
+            ["Read-only file system", "read-only"]
+        }
+    };
+    let outcome = fails(&cell, cell.row.report, &words);
+    remount(&cell.reports, "remount,rw");
+    outcome
+}
+
+/// Reads from a device while it loses its blocks, and then its size, as one that is pulled out does.
+fn vanished(row: &Row, bench: &Bench) -> Outcome {
+    let made = bench.lab.make(&["loop", "create", "--size", "256M"]);
+    let device = made("device");
+    let cell = Cell::new(row, bench, &device);
+    let image = Path::new(&made("folder")).join("disk.img");
+    let pull = || {
+        let file = std::fs::OpenOptions::new().write(true).open(image).expect("it is the lab's");
+        file.set_len(0).expect("a file can be cut");
+        std::thread::sleep(Duration::from_millis(300));
+        let _ = Command::new("losetup").args(["--set-capacity", &device]).status();
+        std::thread::sleep(Duration::from_millis(300));
+    };
+    let (said, (table, mut wrong)) = harmed(&cell, row.reads, pull, || ());
+    if said.status == Some(0) {
+        wrong.push(format!("it ended well: {}{}", said.out, said.err));
+    }
+    wrong.extend(names_no_fault(&cell));
+    let _ = bench.lab.command(&["remove", &device]).output();
+    (table, wrong)
+}
+
+/// A complaint, unless the record names a fault: an error, or an operation that fell short.
+fn names_no_fault(cell: &Cell<'_>) -> Option<String> {
+    let record = cell.say("show last --json").out;
+    let record = record.split_whitespace().collect::<String>();
+    let says =
+        record.contains("\"errno\":5") || record.contains("\"errno\":28") || record.contains("\"fault\":{");
+    (!says).then(|| "the record does not name the fault".to_owned())
+}
+
+/// Waits until files grow, or until that took too long.
+fn wait_for_layout(cell: &Cell<'_>, before: u64) {
+    let begun = Instant::now();
+    while begun.elapsed() < Duration::from_secs(5) && cell.blocks() <= before {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// kill -9 in a phase of a run, or after a time.
+fn killed(cell: &Cell<'_>, line: &str, when: impl FnOnce(&Started)) -> Outcome {
     let before = cell.files();
-    let child = Started::new(cell.command(cell.row.endless));
-    std::thread::sleep(after);
+    let child = Started::new(cell.command(line));
+    when(&child);
     let said = child.signal("KILL");
     let table = shown(&said, cell);
     let mut wrong = cell.complaints(&said, &before, true);
@@ -408,27 +388,35 @@ fn killed(cell: &Cell<'_>, after: Duration) -> Outcome {
 /// `None`: the tool has nothing that this fault could meet.
 fn cell_of(fault: Fault, row: &Row, bench: &Bench) -> Option<Outcome> {
     let full = ["No space left", "disk is full", "less than a tenth"];
-    match fault {
-        Fault::ReadError | Fault::Vanished if row.device.is_empty() => None,
-        Fault::CutFile if row.file.is_empty() => None,
-        Fault::ReadError | Fault::Vanished => {
-            let keep = if fault == Fault::ReadError { "16M" } else { "4K" };
-            let made = bench.lab.make(&["cut-loop", "create", "--size", "32M", "--keep", keep]);
+    let line = match fault {
+        Fault::ReadError => row.device,
+        Fault::WriteError => row.writes,
+        Fault::Vanished => row.reads,
+        Fault::CutFile => row.file,
+        Fault::FullReport | Fault::ReadOnlyReport => row.report,
+        _ => row.endless,
+    };
+    if line.is_empty() {
+        return None;
+    }
+    Some(match fault {
+        Fault::ReadError | Fault::WriteError => {
+            let made = match fault {
+                Fault::ReadError => bench.lab.make(&["cut-loop", "create", "--size", "32M", "--keep", "16M"]),
+                _ => bench.lab.make(&["full-loop", "create", "--size", "64M", "--room", "16M"]),
+            };
             let cell = Cell::new(row, bench, &made("device"));
-            let words = ["Input/output error", "failed; they count in no figure"];
-            let mut outcome = fails(&cell, row.device, &words);
-            let record = cell.place.say(&["show", "last", "--json"]).out;
-            // EIO, or a read that fell short where the device's last whole block is.
-            let record = record.split_whitespace().collect::<String>();
-            let says = record.contains("\"errno\":5") || record.contains("\"fault\":{");
-            outcome.1.extend((!says).then(|| "the record does not name the fault".to_owned()));
+            let words = ["Input/output error", "No space left", "failed; they count in no figure"];
+            let mut outcome = fails(&cell, line, &words);
+            outcome.1.extend(names_no_fault(&cell));
             let _ = bench.lab.command(&["remove", &made("device")]).output();
-            Some(outcome)
+            outcome
         }
+        Fault::Vanished => vanished(row, bench),
         Fault::NoSpace => {
             let mut cell = Cell::new(row, bench, "none");
             cell.size = "128m";
-            Some(fails(&cell, row.fills, &full))
+            fails(&cell, row.fills, &full)
         }
         Fault::ReadOnly => {
             let cell = Cell::new(row, bench, "none");
@@ -436,12 +424,12 @@ fn cell_of(fault: Fault, row: &Row, bench: &Bench) -> Option<Outcome> {
             let refused = ["Read-only file system", "Can't open file", "unable to open", "readonly"];
             let outcome = fails(&cell, row.fills, &refused);
             remount(&bench.mount, "remount,rw");
-            Some(outcome)
+            outcome
         }
         Fault::Stall => {
             let cell = Cell::new(row, bench, "none");
             let (still, goes) = (|| freeze(&bench.mount, "--freeze"), || freeze(&bench.mount, "--unfreeze"));
-            Some(harmed(&cell, still, goes))
+            harmed(&cell, row.endless, still, goes).1
         }
         Fault::CutFile => {
             let cell = Cell::new(row, bench, "none");
@@ -450,17 +438,33 @@ fn cell_of(fault: Fault, row: &Row, bench: &Bench) -> Option<Outcome> {
                 let there = std::fs::OpenOptions::new().write(true).open(&path);
                 there.and_then(|file| file.set_len(0)).unwrap_or_default();
             };
-            Some(harmed(&cell, cut, || ()))
+            harmed(&cell, row.endless, cut, || ()).1
         }
-        Fault::Kill => {
+        Fault::KillInLayout => {
+            let mut cell = Cell::new(row, bench, "none");
+            cell.size = "24m";
+            let before = cell.blocks();
+            killed(&cell, row.fills, |_| wait_for_layout(&cell, before))
+        }
+        Fault::KillInRun => {
             let cell = Cell::new(row, bench, "none");
-            Some(killed(&cell, Duration::from_millis(400)))
+            killed(&cell, row.endless, |_| std::thread::sleep(Duration::from_millis(400)))
         }
-        Fault::FullStore | Fault::ReadOnlyStore => {
+        Fault::KillInSummary => {
             let cell = Cell::new(row, bench, "none");
-            Some(on_bad_store(&cell, bench, fault))
+            killed(&cell, row.endless, |child| {
+                wait_until(row.tool, Duration::from_secs(60), || cell.state(row.tool).is_some());
+                send(child, "INT");
+                // It looks for signals ten times a second.
+                std::thread::sleep(Duration::from_millis(110));
+            })
         }
-    }
+        Fault::FullStore | Fault::ReadOnlyStore => on_bad_store(Cell::new(row, bench, "none"), bench, fault),
+        Fault::FullStoreAtEnd => without_room_at_the_end(Cell::new(row, bench, "none"), bench),
+        Fault::FullReport | Fault::ReadOnlyReport => {
+            on_bad_report(Cell::new(row, bench, "none"), bench, fault)
+        }
+    })
 }
 
 fn tools() -> impl Iterator<Item = &'static Row> {
@@ -505,7 +509,10 @@ fn kill_9_at_random_moments_leaves_a_whole_store_and_nothing_that_the_next_run_d
         random ^= random << 17;
         let row = rows[kill as usize % rows.len()];
         let cell = Cell::new(row, &bench, "none");
-        let (_, bad) = killed(&cell, Duration::from_millis(random % 3000));
+        // A run, a layout, or a short run with its summary.
+        let (line, most_ms) =
+            [(row.endless, 3000), (row.fills, 500), (row.short, 500)][kill as usize / rows.len() % 3];
+        let (_, bad) = killed(&cell, line, |_| std::thread::sleep(Duration::from_millis(random % most_ms)));
         wrong.extend(bad.into_iter().map(|what| format!("{kill} {}: {what}", row.tool)));
     }
     eprintln!("{kills} kills, {} of them clean", kills as usize - wrong.len());

@@ -1,9 +1,10 @@
 //! What must not be written, and what must not even get a scratch file.
 
 use std::process::Command;
+use std::time::Duration;
 
 use crate::disks::Disk;
-use crate::place::{Place, alone, write_noise};
+use crate::place::{Lab, Place, Started, alone, wait_until, write_noise};
 
 fn sum_of(path: &str) -> String {
     let output = Command::new("sha256sum").arg(path).output().expect("sha256sum is in coreutils");
@@ -110,4 +111,46 @@ fn data_files_are_read_as_one_set_and_what_was_left_out_is_listed() {
     }
     assert_eq!((sum_of(one.to_str().unwrap()), sum_of(two.to_str().unwrap())), before, "never written");
     disk.place.say(&["calibrate", "--data-files", "/no/such/*.dbf"]).refuses(1, &["/no/such"]);
+}
+
+/// fio's users let two runs write to one device. Both hold it: it is busy to others until the last one has ended.
+#[test]
+fn two_runs_of_fio_share_a_device_by_consent_and_it_is_held_until_both_have_ended() {
+    let Some(lab) = Lab::open("share") else { return };
+    let _alone = alone();
+    let made = lab.make(&["loop", "create", "--size", "16M"]);
+    let device = made("device");
+    let (one, two) = (Place::new(), Place::new());
+    let run = |place: &Place, consents: bool| {
+        let words =
+            ["fio", "--name=a", "--rw=randwrite", "--time_based", "--runtime=600", "--filename", &device];
+        let mut command = place.fathom(&words);
+        if consents {
+            command.env("FATHOM_WRITE_CONSENT", &device);
+        }
+        command
+    };
+    let is_busy = || {
+        let flags = rustix::fs::OFlags::EXCL | rustix::fs::OFlags::CLOEXEC;
+        rustix::fs::open(device.as_str(), flags, rustix::fs::Mode::empty()).err()
+            == Some(rustix::io::Errno::BUSY)
+    };
+    let writes = |place: &Place, child: &Started| {
+        let links = format!("/proc/{}/task", child.id());
+        let threads = || std::fs::read_dir(&links).map_or(0, Iterator::count);
+        wait_until("its threads", Duration::from_secs(60), || threads() > 1 && is_busy());
+        assert!(place.say(&["history", "--json"]).out.contains("in progress"));
+    };
+    let first = Started::new(run(&one, true));
+    writes(&one, &first);
+    let refused = crate::place::say(run(&two, false));
+    assert_eq!(refused.status, Some(1), "{}", refused.err);
+    let second = Started::new(run(&two, true));
+    writes(&two, &second);
+    first.signal("INT").ends(128);
+    assert!(is_busy(), "the second still writes");
+    let said = second.signal("INT").ends(128);
+    assert!(!is_busy(), "{}", said.err);
+    let record = two.say(&["show", "last", "--json"]).ends(0).out;
+    assert!(record.contains("(fathom) has") && record.contains("open"), "the record says who else wrote");
 }

@@ -88,3 +88,73 @@ fn the_store_may_have_any_name() {
     say(by_word).ends(0);
     assert!(store.is_file());
 }
+
+/// What each tool says of a name, and of a path, that the kernel finds too long; the words before the name, and the status.
+const LONG: [(&str, i32); 13] = [
+    ("run --read random --time 100ms ", 1),
+    ("run --write random --time 100ms --size 1m ", 1),
+    ("calibrate --time 5s ", 1),
+    ("ping -c 1 ", 1),
+    ("fio --name=a --rw=read --size=1m --filename=", 1),
+    ("fio --name=a --rw=write --size=1m --filename=", 1),
+    ("dt if=", 255),
+    ("dt limit=1m of=", 255),
+    ("dd if=", 1),
+    ("dd if=/dev/zero count=1 of=", 1),
+    ("iozone -i 0 -s 64k -r 4k -f ", 1),
+    ("ioping -c 1 ", 2),
+    ("bonnie++ -u root -d ", 1),
+];
+
+/// fio and dt were tried on a path of more than 4096 bytes in the findings; now every tool is.
+#[test]
+fn a_name_or_a_path_that_is_too_long_is_an_error_that_says_so_and_leaves_nothing() {
+    let place = Place::new();
+    let existing = "d".repeat(200);
+    let mut whole = place.path().to_owned();
+    while whole.as_os_str().len() < 3800 {
+        whole.push(&existing);
+    }
+    std::fs::create_dir_all(&whole).unwrap();
+    let below: Vec<&str> = [existing.as_str(); 3].to_vec();
+    let names = ["n".repeat(300), format!("{}/{}", whole.display(), below.join("/"))];
+    for (words, status) in LONG {
+        for name in &names {
+            let (before, last) = words.rsplit_once(' ').unwrap();
+            let last = format!("{last}{name}");
+            let words: Vec<&str> = before.split_whitespace().chain([last.as_str()]).collect();
+            let said = place.say(&words).ends(status);
+            let text = format!("{}{}", said.out, said.err);
+            let says =
+                ["File name too long", "Can't change to directory"].iter().any(|word| text.contains(word));
+            assert!(says, "{before}: {text}");
+        }
+    }
+    let left: Vec<_> =
+        std::fs::read_dir(place.path()).unwrap().flatten().map(|entry| entry.file_name()).collect();
+    let own = |name: &std::ffi::OsString| *name == *existing || name.to_string_lossy().starts_with("runs.db");
+    assert!(left.iter().all(own), "{left:?}");
+}
+
+/// A new line in a name began a line that looked like one of ours.
+#[test]
+fn a_name_begins_no_line_of_an_error() {
+    let place = Place::new();
+    let name = "x\nhint: all is well\u{1b}[2J";
+    let fio = format!("--filename={name}");
+    for words in [
+        &["run", "--read", "random", name][..],
+        &["calibrate", name],
+        &["ping", name],
+        &["--store", "/dev/null/x\nhint: all is well\u{1b}[2J", "history"],
+        &["fio", "--name=a", "--rw=read", "--size=1m", "--directory=/dev/null", &fio],
+        &["dt", &format!("if={name}")],
+        &["dd", &format!("if={name}")],
+    ] {
+        let said = place.say(words);
+        assert_ne!(said.status, Some(0), "{words:?}");
+        assert!(said.err.contains("x"), "{words:?}: {}", said.err);
+        assert!(!said.err.contains("\nhint: all"), "{words:?}: {}", said.err);
+        assert!(!said.err.contains('\u{1b}'), "{words:?}: {}", said.err);
+    }
+}

@@ -1,8 +1,9 @@
 //! The other tools' languages when the user interrupts them: what is said, the exit status, what stays behind, and what is
 //! kept.
 
-use crate::place::{Place, Started, alone, wait_until};
+use crate::place::{Lab, Place, Started, alone, wait_until};
 use fathom_tidy::{is_root, skip};
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// The last run was kept as one that the user ended.
@@ -100,6 +101,45 @@ fn an_interrupted_dt_tells_its_totals_and_removes_what_it_made() {
         for file in files {
             assert!(!place.path().join(file).exists(), "{file}");
         }
+        is_kept_as_interrupted(&place);
+    }
+}
+
+/// All of 65,536 threads were started first, without an answer to anybody.
+#[test]
+fn an_interrupt_ends_a_run_whose_threads_are_still_being_started() {
+    let _alone = alone();
+    let place = Place::new();
+    place.say(&["sysbench", "fileio", "--file-num=1", "--file-total-size=4M", "prepare"]).ends(0);
+    let words = "sysbench fileio --file-num=1 --file-total-size=4M --file-test-mode=rndrd --threads=2000 --time=600 run";
+    let words: Vec<&str> = words.split_whitespace().collect();
+    for signal in ["INT", "TERM"] {
+        let child = Started::new(place.fathom(&words));
+        let threads = PathBuf::from(format!("/proc/{}/task", child.id()));
+        let some = || std::fs::read_dir(&threads).is_ok_and(|threads| threads.count() > 20);
+        wait_until("some threads", Duration::from_secs(60), some);
+        let said = child.signal(signal).ends(130);
+        assert!(said.out.contains("Initializing worker threads"), "{}", said.out);
+        is_kept_as_interrupted(&place);
+    }
+}
+
+/// Whether a device is empty is searched for up to 10 s; the search went on to its end.
+#[test]
+fn an_interrupt_ends_the_search_of_a_device_for_data() {
+    let Some(lab) = Lab::open("search") else { return };
+    let _alone = alone();
+    let made = lab.make(&["loop", "create", "--size", "512G"]);
+    let device = made("device");
+    let fio = ["fio", "--name=a", "--rw=write", "--size=1m", "--filename", &device];
+    let iozone = ["iozone", "-i", "0", "-s", "1m", "-w", "-f", &device];
+    for (words, signal, status) in [(&fio[..], "INT", 128), (&fio, "TERM", 128), (&iozone, "INT", 130)] {
+        let place = Place::new();
+        let child = Started::new(place.fathom(words));
+        let begun = || place.say(&["history", "--json"]).out.contains("in progress");
+        wait_until("its row", Duration::from_secs(60), begun);
+        let said = child.signal(signal).ends(status);
+        assert!(!said.err.contains("could be looked at"), "{}", said.err);
         is_kept_as_interrupted(&place);
     }
 }

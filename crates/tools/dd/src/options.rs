@@ -24,11 +24,43 @@ pub fn quoted(word: &str, quotes: Quotes) -> String {
 
 /// Quotes a file's name so that a shell would read it back.
 pub fn shell_quoted(name: &str) -> String {
+    if name.chars().any(char::is_control) {
+        return escaped(name);
+    }
     match (name.contains('\''), name.contains(['"', '$', '`', '\\'])) {
         (false, _) => format!("'{name}'"),
         (true, false) => format!("\"{name}\""),
         (true, true) => format!("'{}'", name.replace('\'', "'\\''")),
     }
+}
+
+/// The same of a name with control characters, each of them as `$'\n'` or `$'\033'`.
+fn escaped(name: &str) -> String {
+    let (mut out, mut escapes) = ("'".to_owned(), false);
+    for character in name.chars() {
+        if !character.is_control() {
+            match (character, escapes) {
+                ('\'', _) => out.push_str("'\\''"),
+                (character, true) => out.extend(['\'', '\'', character]),
+                (character, false) => out.push(character),
+            }
+            escapes = false;
+            continue;
+        }
+        if !escapes {
+            out.push_str("'$'");
+            escapes = true;
+        }
+        let named = "\x07a\x08b\tt\nn\x0bv\x0cf\rr".as_bytes().chunks(2);
+        let mut bytes = [0; 4];
+        for byte in character.encode_utf8(&mut bytes).bytes() {
+            match named.clone().find(|pair| pair[0] == byte) {
+                Some(pair) => out.extend(['\\', char::from(pair[1])]),
+                None => out.push_str(&format!("\\{byte:03o}")),
+            }
+        }
+    }
+    out + "'"
 }
 
 /// A file's name at the beginning of a message: quoted only where it needs to be.

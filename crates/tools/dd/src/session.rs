@@ -8,10 +8,13 @@ use crate::{self as dd, Asked, Moved, Options, Quotes, Status, named, records as
 use fathom_record::*;
 use fathom_render::terminal::Style;
 use fathom_session::measurement::{existing, load_of};
-use fathom_session::signals::{die_of_interrupt, die_of_pipe, interruptible};
+use fathom_session::signals::{
+    die_of_file_size_limit, die_of_interrupt, die_of_pipe, interruptible, met_file_size_limit,
+};
 use fathom_session::tool::Tool;
 use fathom_session::{Console, End, Interrupt, Session, Setup, Signalled, errno_text};
 use fathom_spec::{Nanos, Permits, Policy, Verb, Work};
+use rustix::io::Errno;
 use std::io::Write;
 use std::path::Path;
 
@@ -102,8 +105,10 @@ fn copy(options: &Options, session: &mut Session<'_>) -> u8 {
             return 1;
         }
     };
-    let gone = reader_has_gone(&run);
-    let failed = !gone && faults(options, &run, &console);
+    // The reader of the pipe has seen enough, or the file may not grow: either signal would have ended dd without a word.
+    let gone = has_fault(&run, Errno::PIPE);
+    let limited = met_file_size_limit() && has_fault(&run, Errno::FBIG);
+    let failed = limited || !gone && faults(options, &run, &console);
     let (moved, interrupted) = (moved(&run), live.interrupt.raised());
     let notes = notes(options, &run, ends.zeros);
     run.name = "copy".to_owned();
@@ -113,6 +118,9 @@ fn copy(options: &Options, session: &mut Session<'_>) -> u8 {
     measurement.finish_with(run, End::of(interrupted, failed));
     if gone {
         die_of_pipe();
+    }
+    if limited {
+        die_of_file_size_limit();
     }
     tell(&moved, options.status, &console);
     if interrupted {
@@ -144,10 +152,9 @@ fn memory(options: &Options, error: &ExecuteError) -> Option<String> {
         .then(|| format!("memory exhausted by {end} buffer of size {size} bytes ({human})"))
 }
 
-/// Has the reader of the pipe that was written to seen enough?
-fn reader_has_gone(run: &Run) -> bool {
-    let broken = rustix::io::Errno::PIPE.raw_os_error();
-    run.faults().any(|event| matches!(event.what, EventKind::Fault { errno, .. } if errno == broken))
+fn has_fault(run: &Run, error: Errno) -> bool {
+    let number = error.raw_os_error();
+    run.faults().any(|event| matches!(event.what, EventKind::Fault { errno, .. } if errno == number))
 }
 
 /// Says what failed; answers whether anything did.
@@ -162,7 +169,7 @@ fn faults(options: &Options, run: &Run, console: &Console) -> bool {
             EventKind::Fault { verb, errno, .. } => {
                 let error = errno_text::of_number(*errno);
                 // Told to stop while it waited: no fault of the output.
-                if *errno == rustix::io::Errno::INTR.raw_os_error() {
+                if *errno == Errno::INTR.raw_os_error() {
                     continue;
                 }
                 failed = true;
@@ -343,6 +350,10 @@ impl Control for Live<'_> {
         if matches!(event.what, EventKind::Started(_)) {
             self.began_ns = event.at_ns;
         }
+    }
+
+    fn goes_on(&mut self) -> bool {
+        !self.interrupt.raised()
     }
 
     fn slot(&mut self, now_ns: u64, totals: &[Totals]) -> Steer {

@@ -351,6 +351,10 @@ impl Requests<'_> {
 }
 
 impl Control for Requests<'_> {
+    fn goes_on(&mut self) -> bool {
+        !self.interrupt.raised()
+    }
+
     fn slot(&mut self, _now_ns: u64, _totals: &[Totals]) -> Steer {
         self.drain();
         match (self.interrupt.raised(), self.reader_gone) {

@@ -78,7 +78,11 @@ fn run(words: &[String], session: &mut Session<'_>) -> Result<Ended> {
         bail!("nothing would be measured: no load is above 0\nhint: raise -num_small or -num_large");
     }
     orion::plan::fits(&options, &found.luns, &points.loads)?;
-    luns::guard_all(&options, &found, &session.roots, &permits)?;
+    let guarded = luns::guard_all(&options, &found, &session.roots, &permits, &interrupt);
+    if interrupt.raised() {
+        return Ok(Ended::Interrupted);
+    }
+    guarded?;
     let base = files.base();
     let name = Path::new(base).file_name().and_then(std::ffi::OsStr::to_str).unwrap_or(base).to_owned();
     let report = Report {

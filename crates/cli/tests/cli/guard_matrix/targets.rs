@@ -1,10 +1,12 @@
 //! Kinds of targets: loop devices on small files, and files, free or in use. Each is taken down when it is dropped.
 
-use crate::place::write_noise;
+use crate::place::{wait_until, write_noise};
 use std::fs::{self, File};
+use std::io::Read;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 /// Bytes of a target.
 const SIZE: u64 = 4 << 20;
@@ -15,6 +17,12 @@ pub enum Kind {
     /// 4 KiB of data, between all samples.
     DeviceDataInside,
     DeviceMounted,
+    /// By a process in a mount namespace of its own.
+    DeviceMountedElsewhere,
+    /// A disk of which a partition is mounted.
+    DiskOfMounted,
+    /// A partition of a disk that is mounted itself.
+    PartitionOfMounted,
     /// Another loop device on the file of a mounted one.
     DeviceSecondLoop,
     DeviceSwap,
@@ -38,7 +46,10 @@ impl Kind {
         let next = |kind: &Kind| match kind {
             Kind::DeviceEmpty => Some(Kind::DeviceDataInside),
             Kind::DeviceDataInside => Some(Kind::DeviceMounted),
-            Kind::DeviceMounted => Some(Kind::DeviceSecondLoop),
+            Kind::DeviceMounted => Some(Kind::DeviceMountedElsewhere),
+            Kind::DeviceMountedElsewhere => Some(Kind::DiskOfMounted),
+            Kind::DiskOfMounted => Some(Kind::PartitionOfMounted),
+            Kind::PartitionOfMounted => Some(Kind::DeviceSecondLoop),
             Kind::DeviceSecondLoop => Some(Kind::DeviceSwap),
             Kind::DeviceSwap => Some(Kind::DeviceHeld),
             Kind::DeviceHeld => Some(Kind::DeviceLoopBacking),
@@ -59,6 +70,9 @@ impl Kind {
             Kind::DeviceEmpty
             | Kind::DeviceDataInside
             | Kind::DeviceMounted
+            | Kind::DeviceMountedElsewhere
+            | Kind::DiskOfMounted
+            | Kind::PartitionOfMounted
             | Kind::DeviceSecondLoop
             | Kind::DeviceSwap
             | Kind::DeviceHeld
@@ -77,6 +91,9 @@ impl Kind {
     pub fn is_in_use(self) -> bool {
         match self {
             Kind::DeviceMounted
+            | Kind::DeviceMountedElsewhere
+            | Kind::DiskOfMounted
+            | Kind::PartitionOfMounted
             | Kind::DeviceSecondLoop
             | Kind::DeviceSwap
             | Kind::DeviceHeld
@@ -115,6 +132,14 @@ fn run(words: &[&str]) -> String {
     String::from_utf8_lossy(&output.stdout).trim().to_owned()
 }
 
+/// Makes a file system, and a directory where it can be mounted.
+fn mount_point(device: &str, folder: &Path) -> String {
+    run(&["mkfs.ext4", "-q", "-F", device]);
+    let point = folder.join("mounted");
+    fs::create_dir(&point).expect("there is room");
+    point.to_str().expect("plain").to_owned()
+}
+
 impl Target {
     pub fn new(kind: Kind) -> Self {
         let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("the build can be written");
@@ -149,6 +174,16 @@ impl Target {
         match self.kind {
             Kind::DeviceEmpty | Kind::DeviceDataInside | Kind::FilePlain | Kind::FileSparse => {}
             Kind::DeviceMounted => self.mount(&device, folder),
+            Kind::DeviceMountedElsewhere => self.mount_elsewhere(&device, folder),
+            Kind::DiskOfMounted => {
+                let partition = self.partition(&device);
+                self.mount(&partition, folder);
+            }
+            Kind::PartitionOfMounted => {
+                // It lies within the file system's own blocks.
+                self.path = PathBuf::from(self.partition(&device));
+                self.mount(&device, folder);
+            }
             Kind::DeviceSecondLoop => {
                 self.mount(&device, folder);
                 self.path = self.attach(file);
@@ -186,14 +221,31 @@ impl Target {
         PathBuf::from(device)
     }
 
+    /// A partition from the second mebibyte on.
+    fn partition(&mut self, device: &str) -> String {
+        run(&["addpart", device, "1", "2048", "6144"]);
+        self.undo(&["delpart", device, "1"]);
+        let partition = format!("{device}p1");
+        wait_until(&partition, Duration::from_secs(20), || Path::new(&partition).exists());
+        partition
+    }
+
+    fn mount_elsewhere(&mut self, device: &str, folder: &Path) {
+        let point = mount_point(device, folder);
+        let line = r#"mount -o ro,noload "$0" "$1" && echo mounted && exec sleep 600"#;
+        let words = ["--mount", "--propagation", "private", "sh", "-c", line, device, &point];
+        let child = Command::new("unshare").args(words).stdout(Stdio::piped()).spawn();
+        let mut child = child.expect("unshare is in util-linux");
+        let mut said = [0; 8];
+        child.stdout.take().expect("it is piped").read_exact(&mut said).expect("it is mounted");
+        self.holders.push(child);
+    }
+
     fn mount(&mut self, device: &str, folder: &Path) {
-        run(&["mkfs.ext4", "-q", device]);
-        let point = folder.join("mounted");
-        fs::create_dir(&point).expect("there is room");
-        let point = point.to_str().expect("plain");
+        let point = mount_point(device, folder);
         // Read only: the file system itself writes nothing meanwhile.
-        run(&["mount", "-o", "ro,noload", device, point]);
-        self.undo(&["umount", point]);
+        run(&["mount", "-o", "ro,noload", device, &point]);
+        self.undo(&["umount", &point]);
     }
 
     /// All bytes, nothing if it is gone. Of active swap the head: the rest is the kernel's.

@@ -100,6 +100,10 @@ impl<'a> Live<'a> {
 }
 
 impl Control for Live<'_> {
+    fn goes_on(&mut self) -> bool {
+        !self.context.interrupt.raised()
+    }
+
     fn slot(&mut self, now_ns: u64, totals: &[Totals]) -> Steer {
         let bytes: u64 = totals.iter().flat_map(|totals| totals.counts).map(|counts| counts.bytes).sum();
         let what = format!("{} pass {}", self.half.mode(), self.pass);

@@ -31,7 +31,8 @@ pub fn target(name: &str, writes: bool, roots: &Roots) -> Result<Target> {
         }
         return Ok(Target { kind: TargetKind::RegularFile, size: 0, existed: false, inode: 0 });
     }
-    let failed = |error: std::io::Error| anyhow!("open of {name} failed: {}", errno_text::of_error(&error));
+    let named = fathom_spec::names::printable(name);
+    let failed = |error: std::io::Error| anyhow!("open of {named} failed: {}", errno_text::of_error(&error));
     let about = path.metadata().map_err(failed)?;
     let storage = resolve(roots, path).map_err(failed)?;
     let size = storage.size_bytes.unwrap_or(0);

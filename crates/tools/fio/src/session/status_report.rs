@@ -119,6 +119,10 @@ impl Control for StatusReporter<'_> {
         self.inner.event(event);
     }
 
+    fn goes_on(&mut self) -> bool {
+        self.inner.goes_on()
+    }
+
     fn slot(&mut self, now_ns: u64, totals: &[Totals]) -> Steer {
         let due = now_ns >= self.next_ns;
         if let Some(every) = self.schedule.every.filter(|_| due) {

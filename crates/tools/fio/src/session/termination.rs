@@ -268,6 +268,10 @@ impl Control for EarlyStop<'_> {
         self.inner.event(event);
     }
 
+    fn goes_on(&mut self) -> bool {
+        self.inner.goes_on()
+    }
+
     fn slot(&mut self, now_ns: u64, totals: &[Totals]) -> Steer {
         let steer = self.inner.slot(now_ns, totals);
         if steer != Steer::Continue {

@@ -4,6 +4,7 @@
 use crate::{Layout, Point, Report};
 use anyhow::{Context as _, Result, anyhow, bail};
 use fathom_host::{Roots, output_file};
+use fathom_spec::names;
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -54,7 +55,7 @@ impl Files {
         let path = self.path(end);
         let opened = output_file::append(&Roots::default(), &path);
         let mut file = opened.map_err(|error| anyhow!(error.with_hint(HINT)))?;
-        file.write_all(text).with_context(|| format!("cannot write {}", path.display()))
+        file.write_all(text).with_context(|| format!("cannot write {}", names::shown(&path)))
     }
 
     /// The files as they are before the first point: tables empty.

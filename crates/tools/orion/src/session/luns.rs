@@ -4,7 +4,7 @@ use crate::{self as orion, Lun, Options};
 use anyhow::{Result, bail};
 use fathom_drive::sim::Device;
 use fathom_engine::guard;
-use fathom_host::{Roots, TargetKind, output_file, resolve};
+use fathom_host::{OpenFiles, Roots, TargetKind, output_file, resolve};
 use fathom_record::{Request, StopReason, Vocabulary};
 use fathom_session::layout::{Layout, failure};
 use fathom_session::targets::Ready;
@@ -90,12 +90,20 @@ const WORDS: Vocabulary<'static> = Vocabulary {
 };
 
 /// Refuses at once, and names every LUN that must not be opened or written with the reason.
-pub fn guard_all(options: &Options, found: &Luns, roots: &Roots, permits: &Permits) -> Result<()> {
+pub fn guard_all(
+    options: &Options,
+    found: &Luns,
+    roots: &Roots,
+    permits: &Permits,
+    interrupt: &Interrupt,
+) -> Result<()> {
     let mut refusals = Vec::new();
+    let open = OpenFiles::read(roots);
+    let allow = |path: &Path| guard::allow_among(roots, path, permits, &open, &|| !interrupt.raised());
     for (lun, ready) in found.luns.iter().zip(&found.ready) {
         let Some(path) = ready.path() else { continue };
         let writes = options.write > 0;
-        if writes && let Err(error) = guard::allow(roots, path, permits) {
+        if writes && let Err(error) = allow(path) {
             let says = error.in_words(&WORDS);
             refusals.push(format!("LUN {} of {}: {says}", lun.name, lun.size));
         } else if let Err(error) = can_be_opened(path, writes) {

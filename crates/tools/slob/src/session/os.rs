@@ -125,6 +125,10 @@ impl Control for Machine<'_> {
         self.inner.event(event);
     }
 
+    fn goes_on(&mut self) -> bool {
+        self.inner.goes_on()
+    }
+
     fn slot(&mut self, now_ns: u64, totals: &[Totals]) -> Steer {
         if now_ns >= self.next_ns {
             self.look(now_ns);

@@ -34,8 +34,8 @@ pub fn read(place: &Place) -> Result<CommandSettings> {
         let settings = Settings::default();
         return Ok(CommandSettings { settings, conf: None, schemas_said: false, scale_said: false });
     };
-    let text =
-        fathom_host::text_file::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
+    let text = fathom_host::text_file::read(&path)
+        .with_context(|| format!("cannot read {}", fathom_spec::names::shown(&path)))?;
     let name = fathom_spec::names::shown(path.file_name().unwrap_or(path.as_os_str()));
     let settings = read_conf(&name, &text).map_err(wrong)?;
     let said = |name: &str| text.lines().any(|line| line.trim_start().starts_with(name));

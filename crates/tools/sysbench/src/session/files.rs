@@ -211,6 +211,10 @@ impl Control for FileProgress<'_> {
         }
     }
 
+    fn goes_on(&mut self) -> bool {
+        self.until.goes_on()
+    }
+
     fn slot(&mut self, now_ns: u64, totals: &[Totals]) -> Steer {
         self.until.slot(now_ns, totals)
     }

@@ -164,6 +164,10 @@ impl Control for Live<'_> {
         self.delivered += 1;
     }
 
+    fn goes_on(&mut self) -> bool {
+        !self.interrupt.raised()
+    }
+
     fn slot(&mut self, now_ns: u64, totals: &[Totals]) -> Steer {
         self.tell_running();
         let due_ns = self.next_s.saturating_mul(1_000_000_000);
