@@ -61,8 +61,8 @@ const TOOLS: &[Row] = &[
     Row {
         tool: "bonnie++",
         before: &[],
-        run: "bonnie++ -u root -d D -s 64M -r 16M -n 0 -D -q",
-        endless: "bonnie++ -u root -d D -s 64M -r 16M -n 1024 -D -q -x 1000",
+        run: "bonnie++ -u root -d D -s 64M -r 16M -n 0 -D -f -q",
+        endless: "bonnie++ -u root -d D -s 64M -r 16M -n 1024 -D -f -q -x 1000",
     },
     Row {
         tool: "iozone",

@@ -124,7 +124,7 @@ pub const TOOLS: &[Row] = &[
         device: "",
         reads: "",
         writes: "",
-        fills: "bonnie++ -u root -d D -s S -r 8M -n 0 -D -q",
+        fills: "bonnie++ -u root -d D -s S -r 8M -n 0 -D -f -q",
         endless: "bonnie++ -u root -d D -s 16M -r 8M -n 0 -q -x 1000",
         file: "",
         short: "bonnie++ -u root -d D -s 0 -n 1:10:10:1 -q",
