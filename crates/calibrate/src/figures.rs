@@ -6,19 +6,22 @@ use crate::observe::{CONFIDENCE, Observed};
 use crate::pieces::{Pieces, pieces};
 use crate::precision::Precision;
 use fathom_record::{
-    Bound, Curve, CurvePoint, Figure, FigureName, Note, Phase, Purpose, Run, Unit, VerdictState,
+    Bound, Curve, CurvePoint, Expectation, ExpectationOutcome, ExpectedValue, Figure, FigureName, Note,
+    Phase, Purpose, Run, Unit, VerdictState,
 };
 use fathom_spec::{LatencyLimit, MIB};
 use fathom_stats::{Measured, Point, compare, power_knee};
 use std::collections::BTreeMap;
 
-/// What the user wants to see measured at least.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Expect {
-    /// Small random reads a second.
-    pub iops: Option<f64>,
-    /// Large reads, 2^20 bytes a second.
-    pub mbps: Option<f64>,
+/// What the user expects of one figure.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Expected {
+    /// The word by which it was asked.
+    pub name: &'static str,
+    pub figure: FigureName,
+    pub of: ExpectedValue,
+    /// In the unit of what is expected: per second, 2^20 bytes a second, ns.
+    pub wanted: f64,
 }
 
 /// What the judging of runs needs beside them.
@@ -30,8 +33,8 @@ pub struct Frame {
     pub precision: Precision,
     /// What is known of the way to the device.
     pub around: Surroundings,
-    /// What the user wants at least.
-    pub expect: Expect,
+    /// What the user expects.
+    pub expected: Vec<Expected>,
 }
 
 /// What was made of the runs.
@@ -40,7 +43,9 @@ pub struct Summary {
     pub figures: BTreeMap<FigureName, Figure>,
     /// Throughput and latency over load.
     pub curves: Vec<Curve>,
-    /// Differences and shortfalls worth a sentence.
+    /// What came of the user's expectations.
+    pub expectations: Vec<Expectation>,
+    /// Differences worth a sentence.
     pub notes: Vec<Note>,
 }
 
@@ -331,7 +336,7 @@ impl Maker<'_> {
                 continue;
             }
             let points: Vec<CurvePoint> = best_of.values().map(|read| self.point(read, phase)).collect();
-            let knee = knee(&points, phase);
+            let knee = knee(self.to_the_best(&points, phase), phase);
             if let (Phase::SmallReads, Some(read)) = (phase, knee.and_then(|k| best_of.values().nth(k))) {
                 let figure = self.throughput(read, Unit::PerSecond, 1.0);
                 let figure = Figure { bound: None, note: None, ..figure };
@@ -339,6 +344,17 @@ impl Maker<'_> {
             }
             self.summary.curves.push(Curve { name, points, knee });
         }
+    }
+
+    /// The points up to the load of the phase's own figure that give no more than that: a short look that gave more than the long
+    /// one beside it is an accident, and no knee lies behind the best load.
+    fn to_the_best<'p>(&self, points: &'p [CurvePoint], phase: Phase) -> &'p [CurvePoint] {
+        let Some(best) = self.best(phase).filter(|_| phase == Phase::SmallReads) else { return points };
+        let behind = |point: &CurvePoint| {
+            let load = phase.count(point.load);
+            load > best.load || load < best.load && point.iops > best.observed.rate
+        };
+        &points[..points.iter().position(behind).unwrap_or(points.len())]
     }
 
     fn point(&self, read: &Read, phase: Phase) -> CurvePoint {
@@ -354,26 +370,48 @@ impl Maker<'_> {
     }
 
     fn expectations(&mut self) {
-        let Expect { iops, mbps } = self.frame.expect;
-        for (name, label, wanted) in
-            [(FigureName::MaxIops, "max_iops", iops), (FigureName::MaxMbps, "max_mbps", mbps)]
-        {
-            let (Some(wanted), Some(figure)) = (wanted, self.summary.figures.get(&name)) else { continue };
-            if let Some(text) = shortfall(label, figure, wanted) {
-                let hint = figure.bound.as_ref().map(|b| format!("what bounds it: {}", b.because));
-                self.summary.notes.push(Note { text, hint });
-            }
-        }
+        let figures = &self.summary.figures;
+        let of = |expected: &Expected| expectation(expected, figures.get(&expected.figure));
+        self.summary.expectations = self.frame.expected.iter().map(of).collect();
     }
 }
 
-/// What is missing to what the user expected, in a sentence; `None` when the expectation lies in the interval or below.
-pub fn shortfall(label: &str, figure: &Figure, wanted: f64) -> Option<String> {
-    let high = figure.value + figure.half_width.unwrap_or(0.0);
-    (high < wanted).then(|| {
-        let missing = 100.0 * (1.0 - figure.value / wanted);
-        format!("{label} = {:.0} is {missing:.0} % short of the {wanted:.0} expected", figure.value)
-    })
+/// What came of an expectation: it is missed where the whole interval lies on the wrong side of it.
+fn expectation(expected: &Expected, figure: Option<&Figure>) -> Expectation {
+    let Expected { name, figure: of_figure, of, wanted } = expected.clone();
+    let latency = figure.and_then(|figure| figure.latency.as_ref());
+    // What was found, and the end of its interval that is nearer to what is wanted.
+    let found = match of {
+        ExpectedValue::Value => figure.map(|f| (f.value, f.value + f.half_width.unwrap_or(0.0))),
+        ExpectedValue::MeanLatency => {
+            latency.map(|l| (l.mean_ns, l.mean_ns - l.mean_half_width_ns.unwrap_or(0.0)))
+        }
+        ExpectedValue::Percentile(quantile) => latency
+            .and_then(|l| l.percentiles.iter().find(|p| (p.quantile - quantile).abs() < 1e-9))
+            .and_then(|p| Some((p.value_ns? as f64, p.low_ns.or(p.value_ns)? as f64))),
+    };
+    let short = |(_, nearest): (f64, f64)| match of {
+        ExpectedValue::Value => nearest < wanted,
+        ExpectedValue::MeanLatency | ExpectedValue::Percentile(_) => nearest > wanted,
+    };
+    let unit = match (of, figure) {
+        (ExpectedValue::Value, Some(figure)) => figure.unit,
+        (ExpectedValue::Value, None) => Unit::PerSecond,
+        _ => Unit::Nanoseconds,
+    };
+    Expectation {
+        name: name.to_owned(),
+        figure: of_figure,
+        of,
+        wanted,
+        unit,
+        found: found.map(|found| found.0),
+        outcome: match found.map(short) {
+            Some(true) => ExpectationOutcome::Short,
+            Some(false) => ExpectationOutcome::Reached,
+            None => ExpectationOutcome::Unknown,
+        },
+    }
 }
 
 /// The share of a sample's I/Os that a cache answered when it was read again: those under half the first touch's median,

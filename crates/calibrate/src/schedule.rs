@@ -66,6 +66,8 @@ pub struct Job {
     pub plan: Plan,
     /// When it may stop; a `stopper::Until` of this is the run's `Control`.
     pub rule: Rule,
+    /// Of a point on which a figure rests: is it all of it, or the last of its pieces?
+    pub last: bool,
 }
 
 /// What to do next.
@@ -241,22 +243,28 @@ impl Calibration {
         (self.spent.0 as f64 / self.question.budget().0.max(1) as f64).min(1.0)
     }
 
-    /// What was not measured and why, for the record's notes.
-    pub fn notes(&self) -> Vec<Note> {
+    /// Which step the next run belongs to, from 1 on, and how many there are at most.
+    pub fn step(&self) -> (usize, usize) {
+        ((self.at + 1).min(self.entries.len()), self.entries.len())
+    }
+
+    /// What was not measured and why, for the record's notes; `longer` says how to give it more time.
+    pub fn notes(&self, longer: Option<&str>) -> Vec<Note> {
+        let longer = longer.map(|longer| format!("re-run with {longer}"));
         let mut notes: Vec<Note> = Vec::new();
         for (phase, why) in &self.skipped {
             let text = format!("not measured: {}: {why}", phase.title());
             if notes.iter().all(|note| note.text != text) {
-                notes.push(Note { text, hint: Some("give it more time with --time".into()) });
+                notes.push(Note { text, hint: longer.clone() });
             }
         }
         if !self.cut_short.is_empty() {
             let phases: Vec<_> = self.cut_short.iter().map(|phase| phase.title()).collect();
             let text = format!(
-                "the time was over before more load was tried, and there may be more: {}",
+                "time limit reached before saturation, the maximum may be higher: {}",
                 phases.join(", ")
             );
-            notes.push(Note { text, hint: Some("give it more time with --time".into()) });
+            notes.push(Note { text, hint: longer.clone() });
         }
         notes
     }
@@ -496,6 +504,7 @@ impl Calibration {
             load: entry.phase.load(load),
             plan,
             rule: Rule { half_width, before, at_least, at_most, slot: self.planner.slot },
+            last: entry.piece.is_none_or(|piece| piece + 1 == PIECES),
         }
     }
 

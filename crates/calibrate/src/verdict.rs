@@ -53,6 +53,10 @@ pub struct Evidence {
     pub device_bytes_written: Option<u64>,
     /// The largest share of foreign I/O in a read run on which a figure rests.
     pub foreign_share: Option<f64>,
+    /// Were writes of ours among what others did: then a file system's own writes cannot be told from those of others, and only reads
+    /// of others are in the share.
+    #[serde(default)]
+    pub foreign_writes_unknown: bool,
     /// The share of the working set that went into the page cache while it was measured, by probes (`mincore`) before and
     /// after; `None` where none could be made.
     pub page_cache_share: Option<f64>,
@@ -72,8 +76,11 @@ pub struct Evidence {
     pub unwritten_share: Option<f64>,
     /// The share of a sample that was much faster when read again.
     pub cached_again: Option<f64>,
-    /// The share of the sample's first reads that were faster than flash can be.
+    /// The share of the sample's first reads that were faster than flash can be; of a load that only reads, of all of them.
     pub faster_than_flash: Option<f64>,
+    /// A load that the user described: no sample is read twice beside it.
+    #[serde(default)]
+    pub without_sample: bool,
     /// The largest share of CPU time that a hypervisor took in a run on which a figure rests.
     pub stolen: Option<f64>,
     /// The same in the other runs: those that explore, and those whose figures stand beside others.
@@ -96,6 +103,12 @@ pub struct Evidence {
     pub commits_per_second: Option<f64>,
     /// What could not be checked, from the preflight on.
     pub unchecked: Vec<String>,
+    /// The option that gives a measurement more time, and the one that makes its working set larger than this host's memory, where there
+    /// are such.
+    #[serde(default)]
+    pub longer: Option<String>,
+    #[serde(default)]
+    pub larger: Option<String>,
 }
 
 /// A load whose speed was another one at another time.
@@ -139,10 +152,12 @@ impl Evidence {
         for run in runs {
             let Some(phase) = phase_of(run) else { continue };
             let (read, written) = (bytes(run, |v| !v.writes()), bytes(run, Verb::writes));
-            if phase.writes() {
+            // A mix of both is both.
+            if written > 0 || phase.writes() && phase != Phase::Mixed {
                 evidence.our_bytes_written += written;
                 add(&mut written_by_device, sectors(run, "sectors_written"));
-            } else {
+            }
+            if read > 0 || !phase.writes() {
                 evidence.our_bytes_read += read;
                 add(&mut read_by_device, sectors(run, "sectors_read"));
             }
@@ -168,8 +183,9 @@ impl Evidence {
         if !matches!(run.purpose, Purpose::Headline | Purpose::Load) {
             return;
         }
-        if !phase.writes() {
+        if !phase.writes() || phase == Phase::Mixed {
             self.foreign_share = larger(self.foreign_share, foreign(runs, phase));
+            self.foreign_writes_unknown |= phase == Phase::Mixed;
         }
         if !phase.is_aside() {
             self.cpu_of_others =
@@ -219,7 +235,14 @@ impl Evidence {
             let run = runs.iter().rfind(|r| r.phase == Some(phase))?;
             Observed::of(run)
         };
-        let Some(first) = of(Phase::SampleFirst) else { return };
+        let Some(first) = of(Phase::SampleFirst) else {
+            let load = runs.iter().rfind(|run| run.phase.is_none() && run.purpose == Purpose::Load);
+            self.without_sample = load.is_some();
+            let reads = load.filter(|run| bytes(run, Verb::writes) == 0).and_then(Observed::of);
+            self.faster_than_flash =
+                reads.and_then(|reads| reads.share_over(FASTER_THAN_FLASH_NS)).map(|over| 1.0 - over);
+            return;
+        };
         self.faster_than_flash = first.share_over(FASTER_THAN_FLASH_NS).map(|over| 1.0 - over);
         self.cached_again = of(Phase::SampleAgain).and_then(|again| cached_share(&first, &again));
     }
@@ -235,7 +258,9 @@ impl Evidence {
                 check("device", CheckOutcome::Noted, "simulated: the figures are a formula's".into()),
             );
         } else {
-            checks.extend([self.page_cache(), self.alone(), self.written(), self.below()]);
+            checks.extend(self.page_cache());
+            checks.extend([self.alone(), self.written()]);
+            checks.extend(self.below());
             checks.extend(self.size());
             checks.extend(self.flushes());
             checks.extend(self.writes_reached());
@@ -258,7 +283,12 @@ impl Evidence {
         judge(self.checks())
     }
 
-    fn page_cache(&self) -> Check {
+    /// Nothing to say of a load that only writes: of its writes another check tells.
+    fn page_cache(&self) -> Option<Check> {
+        (self.our_bytes_read > 0 || self.our_bytes_written == 0).then(|| self.reads_past_page_cache())
+    }
+
+    fn reads_past_page_cache(&self) -> Check {
         let name = "page cache bypassed";
         if let Some(share) = self.page_cache_share.filter(|share| *share > PAGE_CACHE_MOST) {
             return check(
@@ -282,10 +312,16 @@ impl Evidence {
     fn alone(&self) -> Check {
         let name = "nobody else used the disk";
         match self.foreign_share {
+            None if self.our_bytes_read + self.our_bytes_written == 0 => check(
+                name,
+                CheckOutcome::Unknown,
+                "no block was moved to compare the device's counters with".into(),
+            ),
             None => check(name, CheckOutcome::Unknown, "the device's counters could not be read".into()),
             Some(share) => {
                 let outcome = if share > FOREIGN_MOST { CheckOutcome::Failed } else { CheckOutcome::Passed };
-                check(name, outcome, format!("others moved {:.1} % of what we did", share * 100.0))
+                let what = if self.foreign_writes_unknown { "others read" } else { "others moved" };
+                check(name, outcome, format!("{what} {:.1} % of what we did", share * 100.0))
             }
         }
     }
@@ -313,7 +349,10 @@ impl Evidence {
     /// interval holds all of them; one that is as wide as the figure says nothing.
     fn levels(&self) -> Option<Check> {
         let aside = |levels: &RunLevels| levels.phase.is_some_and(Phase::is_aside);
-        let wide = |levels: &&RunLevels| levels.half_width > HALF_WIDTH_MOST && !aside(levels);
+        // What was too short for an interval says so itself.
+        let wide = |levels: &&RunLevels| {
+            levels.half_width.is_finite() && levels.half_width > HALF_WIDTH_MOST && !aside(levels)
+        };
         let wider = |a: &&RunLevels, b: &&RunLevels| (a.high / a.low).total_cmp(&(b.high / b.low));
         let failed = self.levels.iter().filter(wide).max_by(wider);
         let named = failed.or_else(|| self.levels.iter().max_by(wider))?;
@@ -334,21 +373,30 @@ impl Evidence {
     }
 
     fn converged(&self) -> Check {
-        let each = |RunDoubt { run, amount: relative, .. }: &RunDoubt| match relative.is_finite() {
-            true => format!("{run}: +-{:.1} %", relative * 100.0),
-            false => format!("{run}: too short for an error"),
-        };
-        match self.not_converged.as_slice() {
-            [] => check(
-                "converged",
-                CheckOutcome::Passed,
-                format!("all within +-{:.0} %", self.precision * 100.0),
-            ),
-            runs => {
-                let list: Vec<String> = runs.iter().map(each).collect();
-                check("converged", CheckOutcome::Noted, format!("did not converge: {}", list.join("; ")))
+        let asked = self.precision * 100.0;
+        let wide = || self.not_converged.iter().filter(|doubt| doubt.amount.is_finite());
+        let short = self.not_converged.len() - wide().count();
+        let worst = wide().max_by(|a, b| a.amount.total_cmp(&b.amount));
+        let seen = match (worst, short) {
+            (None, 0) => {
+                return check("converged", CheckOutcome::Passed, format!("all within +-{asked:.0} %"));
             }
-        }
+            (None, short) => format!("too short for an interval: {short}"),
+            (Some(worst), short) => {
+                let RunDoubt { run, amount, .. } = worst;
+                let count = wide().count();
+                let also =
+                    if short > 0 { format!("; too short for an interval: {short}") } else { String::new() };
+                match count {
+                    1 => format!("wider than +-{asked:.0} %: {run} (+-{:.1} %){also}", amount * 100.0),
+                    _ => format!(
+                        "wider than +-{asked:.0} %: {count} measurements, at most {run} (+-{:.1} %){also}",
+                        amount * 100.0
+                    ),
+                }
+            }
+        };
+        Check { hint: self.longer.clone(), ..check("converged", CheckOutcome::Noted, seen) }
     }
 
     fn written(&self) -> Check {
@@ -376,7 +424,8 @@ impl Evidence {
             ),
             // Direct I/O does not use it; a hypervisor's or a loop device's host might be as large.
             Some(memory) if set <= memory => {
-                check(name, CheckOutcome::Noted, format!("{set} would fit this host's memory of {memory}"))
+                let seen = format!("{set} would fit this host's memory of {memory}");
+                Check { hint: self.larger.clone(), ..check(name, CheckOutcome::Noted, seen) }
             }
             None => check(name, CheckOutcome::Noted, format!("{set}; no cache's size is known")),
             Some(_) => check(name, CheckOutcome::Passed, format!("{set}")),
@@ -393,17 +442,24 @@ impl Evidence {
         Some(check("flushes reach the medium", outcome, told))
     }
 
-    fn below(&self) -> Check {
+    /// A load that only writes reads nothing from a cache.
+    fn below(&self) -> Option<Check> {
+        (self.our_bytes_read > 0 || self.our_bytes_written == 0).then(|| self.reads_from_below())
+    }
+
+    fn reads_from_below(&self) -> Check {
         let name = "from the disk, not from a cache below it";
         let too_fast = self.faster_than_flash.filter(|share| *share > FASTER_MOST && !self.memory_backed);
         match (too_fast, self.cached_again) {
             (Some(share), _) => check(
                 name,
                 CheckOutcome::Failed,
-                format!(
-                    "{:.0} % of first reads took under 20 us: a cache below the device answers",
-                    share * 100.0
-                ),
+                format!("{:.0} % of reads took under 20 us: a cache below the device answers", share * 100.0),
+            ),
+            (None, None) if self.without_sample => check(
+                name,
+                CheckOutcome::Noted,
+                "not looked for: only a calibration reads a sample twice".into(),
             ),
             (None, None) => check(name, CheckOutcome::Unknown, "no sample was read twice".into()),
             (None, Some(share)) if share > CACHE_NAMED => check(
@@ -482,7 +538,7 @@ fn phase_of(run: &Run) -> Option<Phase> {
 }
 
 fn check(name: &str, outcome: CheckOutcome, seen: String) -> Check {
-    Check { name: name.to_owned(), outcome, seen }
+    Check::new(name, outcome, seen)
 }
 
 fn bytes(run: &Run, of: impl Fn(Verb) -> bool) -> u64 {
@@ -502,29 +558,38 @@ fn larger(a: Option<f64>, b: Option<f64>) -> Option<f64> {
     [a, b].into_iter().flatten().reduce(f64::max)
 }
 
-/// What others did during the runs of one measurement of reads, as a share of what we did: reads beyond ours, all writes,
+/// What others did during the runs of one measurement, as a share of what we did: reads beyond ours, all writes where we make none,
 /// and what the runs themselves took note of. By number, for each small I/O costs the disk the same, or by bytes, for a few
 /// large ones cost as much as many small ones: whichever is more.
 fn foreign(runs: &[&Run], phase: Phase) -> Option<f64> {
     let sum =
         |name: &str| -> Option<u64> { runs.iter().map(|run| grown(run, SampleOf::is_disk, name)).sum() };
-    let counts = || runs.iter().flat_map(|run| &run.workers).flat_map(|w| &w.counts);
-    let our_bytes: u64 = counts().filter(|(verb, _)| !verb.writes()).map(|c| c.1.bytes).sum();
-    let share = |ours: u64, read: u64, written: Option<u64>| {
-        (read.saturating_sub(ours) + written.unwrap_or(0)) as f64 / ours.max(1) as f64
+    let of = |reads: bool| {
+        let counts = runs.iter().flat_map(|run| &run.workers).flat_map(|w| &w.counts);
+        counts.filter(move |(verb, _)| reads != verb.writes())
     };
-    let by_bytes = share(our_bytes / 512, sum("sectors_read")?, sum("sectors_written"));
+    let (read_bytes, reads) = of(true).fold((0, 0), |(b, n), (_, c)| (b + c.bytes, n + c.operations));
+    let (written_bytes, writes) = of(false).fold((0, 0), |(b, n), (_, c)| (b + c.bytes, n + c.operations));
+    if read_bytes + written_bytes == 0 {
+        return None;
+    }
+    let share = |ours: (u64, u64), read: u64, written: Option<u64>| {
+        let written = if ours.1 == 0 { written.unwrap_or(0) } else { 0 };
+        (read.saturating_sub(ours.0) + written) as f64 / (ours.0 + ours.1).max(1) as f64
+    };
+    let by_bytes =
+        share((read_bytes / 512, written_bytes / 512), sum("sectors_read")?, sum("sectors_written"));
     // A large I/O of ours may be several of the device's.
     let by_number = match phase.is_large() {
         true => 0.0,
-        false => share(counts().map(|c| c.1.operations).sum(), sum("reads")?, sum("writes")),
+        false => share((reads, writes), sum("reads")?, sum("writes")),
     };
     let noted = |event: &Event| match event.what {
         EventKind::Foreign { sectors, .. } => sectors * 512,
         _ => 0,
     };
     let noted: u64 = runs.iter().flat_map(|run| &run.events).map(noted).sum();
-    Some(by_number.max(by_bytes).max(noted as f64 / our_bytes.max(1) as f64))
+    Some(by_number.max(by_bytes).max(noted as f64 / (read_bytes + written_bytes).max(1) as f64))
 }
 
 #[cfg(test)]

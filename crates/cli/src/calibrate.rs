@@ -2,7 +2,7 @@
 
 mod commit_log;
 mod finish;
-mod setup;
+pub(crate) mod setup;
 
 use crate::args::Calibrate;
 use anyhow::{Result, bail};
@@ -41,6 +41,7 @@ pub fn run(args: &Calibrate, session: &mut Session<'_>) -> Result<Ended> {
     check(args)?;
     let names = names(args)?;
     check_sizes(args, &names.0)?;
+    setup::check_simulated(&names.0)?;
     if args.dry_run {
         return dry_run(args, &names.0, session);
     }
@@ -91,20 +92,20 @@ impl<'a> Job<'a> {
             bail!("a simulated device is measured alone\nhint: name one sim: target and nothing else");
         }
         let mut found = preflight::look(&session.roots, &ready);
-        let locks = if simulated { None } else { Some(take_locks(&found, session)?) };
+        let locks = if simulated { None } else { Some(take_locks(args, &found, session, &interrupt)?) };
         let others = match simulated {
             true => None,
-            false => quiet(args, &session.roots, &found, &mut notes)?,
+            false => quiet(args, &session.roots, &found, &interrupt, &mut notes)?,
         };
         if simulated {
             found.evidence.unchecked.clear();
         }
         let (permits, log) = permits(args, &ready, &session.roots)?;
         let (environment, console) = (session.environment.clone(), session.console.clone());
-        let progress = Progress::new(session.progress, &console);
+        let progress = Progress::of(session, !simulated);
         let setup = Setup {
             tool: "calibrate",
-            label: args.output.label.clone(),
+            label: args.label.clone(),
             targets: names,
             ready: &ready,
             permits,
@@ -142,7 +143,11 @@ impl<'a> Job<'a> {
         what: RunDescription,
         inner: &mut dyn Control,
     ) -> Result<Run, ExecuteError> {
-        let mut watch = Watch::new(inner, &self.progress, &self.interrupt, what.name.clone(), what.length);
+        let shown = match what.step {
+            Some((step, of)) => format!("{step}/{of} {}", what.name),
+            None => what.name.clone(),
+        };
+        let mut watch = Watch::new(inner, &self.progress, &self.interrupt, shown, what.length);
         watch.share = what.share;
         watch.others = self.others.as_mut();
         let mut run = self.measurement.run(plan, &mut watch)?;
@@ -185,7 +190,8 @@ impl<'a> Job<'a> {
         let mut calibration = Calibration::new(question, planner.clone());
         self.measuring = fathom_drive::Clock::start();
         let outcome = self.search(&mut calibration);
-        self.measurement.record.notes.extend(calibration.notes());
+        let longer = self.longer();
+        self.measurement.record.notes.extend(calibration.notes(longer.as_deref()));
         self.measurement
             .record
             .notes
@@ -217,7 +223,36 @@ impl<'a> Job<'a> {
     }
 
     fn simulated(&self) -> bool {
-        self.ready.iter().any(|ready| matches!(ready, Ready::Simulated(_)))
+        self.ready.iter().any(Ready::is_simulated)
+    }
+
+    /// The option that gives it more time; a simulated device has no use for it.
+    fn longer(&self) -> Option<String> {
+        let seconds = (self.args.time.0 * 3).div_ceil(1_000_000_000);
+        let text =
+            if seconds.is_multiple_of(60) { format!("{}m", seconds / 60) } else { format!("{seconds}s") };
+        (!self.simulated()).then(|| format!("--time {text}"))
+    }
+
+    /// Tells what the runs so far say of the load of the last one.
+    fn tell(&self, is_last: bool) {
+        let runs = &self.measurement.record.runs;
+        let Some(last) = runs.last() else { return };
+        let alike =
+            |run: &&Run| run.phase == last.phase && run.load == last.load && run.purpose == last.purpose;
+        let pieces: Vec<&Run> = runs.iter().filter(alike).collect();
+        let (Some(phase), Some(observed)) = (last.phase, Observed::of_pieces(&pieces)) else { return };
+        if !is_last && pieces.len() > 1 {
+            return;
+        }
+        let (rate, unit) = match phase.is_large() {
+            true => (observed.bytes_per_second / MIB as f64, "MiB/s"),
+            false => (observed.rate, if phase.commits() { "commits/s" } else { "IOPS" }),
+        };
+        let relative = observed.rate_estimate.map(|estimate| estimate.relative()).filter(|_| is_last);
+        let style = self.environment.style();
+        let line = fathom_render::report::figure_line(&last.name, rate, unit, relative, observed.mean_ns());
+        self.progress.tell(&style.typeset(&line));
     }
 
     fn search(&mut self, calibration: &mut Calibration) -> Result<(), ExecuteError> {
@@ -229,10 +264,14 @@ impl<'a> Job<'a> {
             let mut plan = job.plan;
             plan.stall = self.args.stall;
             let length = Nanos(job.rule.before.0 + job.rule.at_most.0);
+            let step = calibration.step();
+            self.progress.step(step.0, step.1, job.phase.title());
+            let (rests, is_last) = (job.purpose == Purpose::Headline, job.last);
             let from = calibration.progress();
             let to = from + length.0 as f64 / question(self.args, None, true).budget().0.max(1) as f64;
             let what = RunDescription {
                 name: job.name,
+                step: Some(step),
                 phase: Some(job.phase),
                 purpose: job.purpose,
                 load: job.load,
@@ -241,8 +280,9 @@ impl<'a> Job<'a> {
             };
             let run = self.execute_within_room(&mut plan, what, &mut until)?;
             self.measurement.record.runs.push(run.clone());
-            if run.purpose == Purpose::Headline {
+            if rests {
                 self.measurement.save();
+                self.tell(is_last);
             }
             if self.over() {
                 break;
@@ -265,6 +305,7 @@ impl<'a> Job<'a> {
             let load = Load { small: 0, large: 8 };
             let what = RunDescription {
                 name: "layout".to_owned(),
+                step: None,
                 phase: None,
                 purpose: Purpose::Layout,
                 load,
@@ -343,6 +384,7 @@ impl<'a> Job<'a> {
         let plan = planner.plan(Phase::Sustained, load, window, 0);
         let what = RunDescription {
             name: Phase::Sustained.run_name(load),
+            step: None,
             phase: Some(Phase::Sustained),
             purpose: Purpose::Sustain,
             load: Phase::Sustained.load(load),
@@ -398,9 +440,7 @@ fn permits(args: &Calibrate, ready: &[Ready], roots: &Roots) -> Result<(Permits,
     }
     if !may_write(args, ready) {
         if args.mix.is_some() {
-            bail!(
-                "--mix writes, and there is no consent for that\nhint: say --write-consent for each target, or name a directory"
-            );
+            bail!(setup::NO_CONSENT_FOR_MIX);
         }
         return Ok((permits, None));
     }
@@ -421,6 +461,8 @@ fn make_log(ready: &[Ready], roots: &Roots) -> Result<Option<CommitLog>> {
 /// What a run is, for the record and the bar.
 struct RunDescription {
     name: String,
+    /// Which step of how many.
+    step: Option<(usize, usize)>,
     phase: Option<Phase>,
     purpose: Purpose,
     load: Load,

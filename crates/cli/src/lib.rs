@@ -31,6 +31,7 @@ pub fn run(
     let mut session = Session {
         store: environment.store_path(None),
         progress: environment.draws_progress(),
+        lines: environment.is_process(),
         command: arguments.iter().map(names::shown).collect(),
         environment,
         console,
@@ -101,6 +102,7 @@ impl Own {
             session.store = self.store;
         }
         session.progress &= !self.no_progress;
+        session.lines &= !self.no_progress;
     }
 }
 
@@ -141,10 +143,10 @@ fn execute_command(command: &Command, session: &mut Session<'_>) -> anyhow::Resu
         Command::Calibrate(args) => calibrate::run(args, session),
         Command::Run(args) => load::run(args, session),
         Command::Ping(args) => ping::run(args, session),
-        Command::Status => records::status(session),
+        Command::Status(args) => records::status(args, session),
         Command::History(args) => records::history(args, session),
         Command::Show(args) => records::show(args, session),
-        Command::Sql { query } => records::sql(query, session),
+        Command::Sql(args) => records::sql(args, session),
         Command::Completions { shell } => {
             // Into memory first: the generator panics when its reader has gone.
             let mut script = Vec::new();

@@ -1,11 +1,12 @@
 //! `fathom run`: one load, said plainly.
 
 use crate::args::{Load as Args, Order};
+use crate::calibrate::setup;
 use anyhow::{Result, bail};
 use fathom_record::*;
 use fathom_session::layout::{self, Layout};
+use fathom_session::output::Shown;
 use fathom_session::preflight::Found;
-use fathom_session::record_writer::write_page;
 use fathom_session::targets::{self, Ready};
 use fathom_session::watch::{Progress, Watch};
 use fathom_session::{End, Ended, Session, Setup, WrongUsage};
@@ -31,6 +32,7 @@ pub fn run(args: &Args, session: &mut Session<'_>) -> Result<Ended> {
             "--rate must be more than nothing\nhint: so many I/Os a second, such as --rate 5000".to_owned()
         ));
     }
+    setup::check_simulated(std::slice::from_ref(&args.target))?;
     if args.dry_run {
         let plan = plan(args, target_of(&args.target), writes, args.size);
         writeln!(session.console.out(), "{}", serde_json::to_string_pretty(&plan)?)?;
@@ -42,7 +44,10 @@ pub fn run(args: &Args, session: &mut Session<'_>) -> Result<Ended> {
 fn measure(args: &Args, writes: bool, session: &mut Session<'_>) -> Result<Ended> {
     let interrupt = session.environment.interrupt();
     let (environment, console) = (session.environment.clone(), session.console.clone());
-    let progress = Progress::new(session.progress && !args.no_preflight, &console);
+    let progress = match args.no_preflight {
+        true => Progress::new(false, &console),
+        false => Progress::of(session, true),
+    };
     let cleared = match Path::new(&args.target).is_dir() {
         true => targets::clear_leftovers(&session.roots, Path::new(&args.target)),
         false => Vec::new(),
@@ -50,7 +55,7 @@ fn measure(args: &Args, writes: bool, session: &mut Session<'_>) -> Result<Ended
     let ready = targets::ready(&session.roots, &args.target, args.size, 0, Bytes(0))?;
     let setup = Setup {
         tool: "run",
-        label: args.output.label.clone(),
+        label: args.label.clone(),
         targets: vec![args.target.clone()],
         ready: std::slice::from_ref(&ready),
         permits: permits(args, &ready),
@@ -82,6 +87,8 @@ fn measure(args: &Args, writes: bool, session: &mut Session<'_>) -> Result<Ended
             let Some((what, hint)) = failed? else { return Ok(Ended::Failed) };
             bail!("{what}\nhint: {hint}");
         }
+        // Every byte of it was written just now.
+        measurement.found.unwritten(0.0);
     }
     let target = match &ready {
         Ready::Simulated(device) => Target::Sim(device.clone()),
@@ -106,18 +113,9 @@ fn measure(args: &Args, writes: bool, session: &mut Session<'_>) -> Result<Ended
     run.load = Load { small: args.depth * args.workers, large: 0 };
     let refused = run.workers.iter().any(|worker| worker.ended == StopReason::Fault);
     let finished = measurement.finish_with(run, End::of(interrupt.raised(), refused));
-    let (record, mut out) = (&finished.record, console.out());
+    let record = &finished.record;
     let saved = (!args.no_preflight).then_some(&finished.saved[..]);
-    let mut text = Vec::new();
-    match args.output.json {
-        true => fathom_render::json::write(record, &mut text)?,
-        false => fathom_render::load::write(record, saved, environment.style(), &mut text)?,
-    }
-    out.write_all(&text)?;
-    out.flush()?;
-    if let Some(path) = &args.output.html {
-        write_page(path, |out| fathom_render::html::write(record, out))?;
-    }
+    args.output.show(&Shown { record, saved, tool: None, text: None }, &environment, &console)?;
     Ok(match (record.ending, record.verdict.state) {
         (Ending::Interrupted, _) => Ended::Interrupted,
         (Ending::Failed, _) => Ended::Failed,

@@ -28,8 +28,11 @@ pub struct ResultRecord {
     /// When it ended, RFC 3339.
     pub ended: String,
     pub ending: Ending,
-    /// The targets as the user named them.
+    /// The targets: paths from the root on, other names as the user gave them.
     pub targets: Vec<String>,
+    /// Was nothing but a simulated device or none at all measured? Such a result says nothing of this machine.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub simulated: bool,
     /// The most latency of small I/Os that the user tolerates, where a search was held to one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_latency: Option<LatencyLimit>,
@@ -42,6 +45,9 @@ pub struct ResultRecord {
     pub curves: Vec<Curve>,
     /// Whether the figures can be believed.
     pub verdict: Verdict,
+    /// What the user expected, and what came of it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub expectations: Vec<Expectation>,
     /// What the user should know: warnings of the preflight and of the run.
     pub notes: Vec<Note>,
 }
@@ -332,6 +338,21 @@ pub struct Check {
     pub outcome: CheckOutcome,
     /// What was seen, in a sentence.
     pub seen: String,
+    /// What to do about it, if anything.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+}
+
+impl Check {
+    /// A check without a hint.
+    pub fn new(name: impl Into<String>, outcome: CheckOutcome, seen: impl Into<String>) -> Self {
+        Check { name: name.into(), outcome, seen: seen.into(), hint: None }
+    }
+
+    /// The same with what to do about it.
+    pub fn with_hint(self, hint: impl Into<String>) -> Self {
+        Check { hint: Some(hint.into()), ..self }
+    }
 }
 
 /// How a check went.
@@ -346,6 +367,46 @@ pub enum CheckOutcome {
     Unknown,
     /// Worth knowing, but no reason to doubt the figure.
     Noted,
+}
+
+/// A value that the user expects of a figure.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Expectation {
+    /// The word by which the user asked: `iops`, `commit_p99`.
+    pub name: String,
+    pub figure: FigureName,
+    /// The figure itself, the mean latency at its load, or a percentile there.
+    pub of: ExpectedValue,
+    /// In `unit`.
+    pub wanted: f64,
+    pub unit: Unit,
+    /// What was measured, in `unit`; `None` where it was not.
+    pub found: Option<f64>,
+    pub outcome: ExpectationOutcome,
+}
+
+/// Which value of a figure is expected.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ExpectedValue {
+    /// At least this much.
+    Value,
+    /// A mean latency of at most this.
+    MeanLatency,
+    /// A percentile, 0 to 1, of at most this.
+    Percentile(f64),
+}
+
+/// What came of an expectation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ExpectationOutcome {
+    /// The expected value is reached, or lies within the interval.
+    Reached,
+    /// The whole interval falls short of it.
+    Short,
+    /// The figure was not measured.
+    Unknown,
 }
 
 /// Something that the user should know.

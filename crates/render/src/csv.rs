@@ -1,8 +1,9 @@
 //! Curves, figures and time series as CSV (RFC 4180), units in the header, one unit a column.
 
-use crate::labels;
+use crate::labels::word as name;
+use crate::{facts, labels};
 use csv::Writer;
-use fathom_record::ResultRecord;
+use fathom_record::{Phase, ResultRecord};
 use std::io::{self, Write};
 
 fn number(value: Option<f64>) -> String {
@@ -10,38 +11,44 @@ fn number(value: Option<f64>) -> String {
 }
 
 /// The error of the writer below, whose kind (a closed pipe) says what to do; the library's own would hide it.
-fn write_error(error: csv::Error) -> io::Error {
+pub(crate) fn write_error(error: csv::Error) -> io::Error {
     match error.into_kind() {
         csv::ErrorKind::Io(error) => error,
         kind => io::Error::other(format!("{kind:?}")),
     }
 }
 
-/// The name under which a serializable enum stands in the record.
-fn name(value: &impl serde::Serialize) -> String {
-    match serde_json::to_value(value) {
-        Ok(serde_json::Value::String(text)) => text,
-        _ => String::new(),
-    }
+/// The columns with which every line begins, so that those of several runs can stand below each other.
+const RUN: [&str; 7] = ["id", "tool", "started", "host", "device", "target", "label"];
+
+fn run_cells(record: &ResultRecord) -> Vec<String> {
+    vec![
+        record.id.clone(),
+        record.tool.clone(),
+        record.started.clone(),
+        facts::host(&record.facts).unwrap_or_default(),
+        facts::device(&record.facts).unwrap_or_default(),
+        record.targets.join(","),
+        record.label.clone().unwrap_or_default(),
+    ]
 }
 
 /// Writes the figures: one a line.
 pub fn figures(record: &ResultRecord, out: &mut impl Write) -> io::Result<()> {
     let mut lines = Writer::from_writer(out);
-    lines
-        .write_record(["figure", "value", "half_width", "confidence", "unit", "converged"])
-        .map_err(write_error)?;
+    let heads = ["figure", "value", "half_width", "confidence", "unit", "converged"];
+    lines.write_record(RUN.into_iter().chain(heads)).map_err(write_error)?;
+    let run = run_cells(record);
     for (figure_name, figure) in &record.summary {
-        lines
-            .write_record([
-                name(figure_name),
-                figure.value.to_string(),
-                number(figure.half_width),
-                figure.confidence.to_string(),
-                name(&figure.unit),
-                figure.converged.to_string(),
-            ])
-            .map_err(write_error)?;
+        let cells = [
+            name(figure_name),
+            figure.value.to_string(),
+            number(figure.half_width),
+            figure.confidence.to_string(),
+            name(&figure.unit),
+            figure.converged.to_string(),
+        ];
+        lines.write_record(run.iter().chain(&cells)).map_err(write_error)?;
     }
     lines.flush()
 }
@@ -64,10 +71,17 @@ const CURVES: [&str; 14] = [
     "knee",
 ];
 
+/// How many reads each stream of a point keeps outstanding; of other loads 1, since they are counted in outstanding I/Os.
+fn streams_depth(record: &ResultRecord, point: &fathom_record::CurvePoint) -> u32 {
+    let run = point.run.and_then(|run| record.runs.get(run)).filter(|run| run.phase == Some(Phase::Streams));
+    run.and_then(|run| run.plan.streams.first()).map_or(1, |stream| stream.depth.most())
+}
+
 /// Writes every point of every curve: one a line.
 pub fn curves(record: &ResultRecord, out: &mut impl Write) -> io::Result<()> {
     let mut lines = Writer::from_writer(out);
-    lines.write_record(CURVES).map_err(write_error)?;
+    lines.write_record(RUN.iter().chain(&CURVES)).map_err(write_error)?;
+    let run = run_cells(record);
     for curve in &record.curves {
         for (at, point) in curve.points.iter().enumerate() {
             let (latency, load) = (&point.latency, point.load);
@@ -76,24 +90,23 @@ pub fn curves(record: &ResultRecord, out: &mut impl Write) -> io::Result<()> {
                 number(found.map(|ns| ns as f64 / 1e6))
             };
             let [p50, p90, p99, p99_9] = labels::PERCENTILES.map(percentile);
-            lines
-                .write_record([
-                    name(&curve.name),
-                    load.small.to_string(),
-                    load.large.to_string(),
-                    point.iops.to_string(),
-                    number(point.iops_half_width),
-                    point.mbps.to_string(),
-                    (latency.mean_ns / 1e6).to_string(),
-                    p50,
-                    p90,
-                    p99,
-                    p99_9,
-                    (latency.max_ns as f64 / 1e6).to_string(),
-                    point.exploring.to_string(),
-                    (curve.knee == Some(at)).to_string(),
-                ])
-                .map_err(write_error)?;
+            let cells = [
+                name(&curve.name),
+                load.small.to_string(),
+                (load.large * streams_depth(record, point)).to_string(),
+                point.iops.to_string(),
+                number(point.iops_half_width),
+                point.mbps.to_string(),
+                (latency.mean_ns / 1e6).to_string(),
+                p50,
+                p90,
+                p99,
+                p99_9,
+                (latency.max_ns as f64 / 1e6).to_string(),
+                point.exploring.to_string(),
+                (curve.knee == Some(at)).to_string(),
+            ];
+            lines.write_record(run.iter().chain(&cells)).map_err(write_error)?;
         }
     }
     lines.flush()

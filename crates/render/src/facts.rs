@@ -140,6 +140,37 @@ fn label(key: &str) -> String {
         .unwrap_or_default()
 }
 
+/// The host that measured.
+pub fn host(facts: &Value) -> Option<String> {
+    Some(facts.pointer("/machine/hostname")?.as_str()?.to_owned())
+}
+
+/// The disks below all targets, by their kernel's names: `nvme0n1`, `sda,sdb`.
+pub fn device(facts: &Value) -> Option<String> {
+    let storages = facts.get("storage").or_else(|| facts.get("storages"))?.as_array()?;
+    let disks = storages.iter().filter_map(|storage| storage.get("disks")?.as_array()).flatten();
+    let mut names: Vec<&str> = disks.filter_map(|disk| disk.get("name")?.as_str()).collect();
+    names.dedup();
+    (!names.is_empty()).then(|| names.join(","))
+}
+
+/// The same in few words: `ext4 on nvme0n1 (232.89 GiB)`, `nvme0n1 and 3 more`.
+pub fn storage_short(facts: &Value) -> Option<String> {
+    let storage = ["/storage/0", "/storages/0", "/storage"].iter().find_map(|at| facts.pointer(at))?;
+    let file_system = storage.pointer("/file_system/kind").and_then(Value::as_str);
+    let disks = storage.get("disks").and_then(Value::as_array);
+    let disk = disks.and_then(|all| all.first()).and_then(|disk| {
+        let name = disk.get("name")?.as_str()?;
+        let more = disks.map_or(0, |all| all.len().saturating_sub(1));
+        Some(match (more, disk.get("size_bytes").and_then(Value::as_u64)) {
+            (0, Some(size)) => format!("{name} ({})", Bytes(size)),
+            (0, None) => name.to_owned(),
+            (more, _) => format!("{name} and {more} more"),
+        })
+    });
+    join([file_system.map(str::to_owned), disk].into_iter().flatten(), " on ")
+}
+
 /// One line that says what was measured: file system and disks of the first storage, as far as they are known.
 pub fn storage_line(facts: &Value) -> Option<String> {
     let storage = ["/storage/0", "/storages/0", "/storage"].iter().find_map(|at| facts.pointer(at))?;

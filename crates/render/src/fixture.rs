@@ -275,7 +275,7 @@ fn read_figures(small: &Curve, large: [&Curve; 2], summary: &mut BTreeMap<Figure
 }
 
 fn checks() -> Vec<Check> {
-    let check = |name: &str, outcome, seen: &str| Check { name: name.into(), outcome, seen: seen.into() };
+    let check = |name: &str, outcome, seen: &str| Check::new(name, outcome, seen);
     vec![
         check(
             "page cache bypassed",
@@ -363,12 +363,14 @@ pub fn sample_record() -> ResultRecord {
         ended: "2026-11-21T04:38:35Z".into(),
         ending: Ending::Complete,
         targets: vec!["/data".into()],
+        simulated: false,
         max_latency: "5ms".parse().ok(),
         facts: facts(),
         runs: maker.runs,
         summary,
         curves: vec![reads, random, sequential],
         verdict: judge(checks()),
+        expectations: Vec::new(),
         notes: vec![Note {
             text: "the disk has a volatile write cache (write back)".into(),
             hint: Some("durability rests on flushes: do not mount with nobarrier".into()),

@@ -8,51 +8,89 @@ use fathom_spec::names::printable;
 use std::io::{self, Write};
 
 /// One line of the list of runs.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct HistoryLine {
     /// The store's number of it: what `fathom show` takes.
     pub number: i64,
-    /// Its name that no other has.
-    pub id: String,
     pub tool: String,
     /// The user's own name for it.
     pub label: Option<String>,
     /// When it began, RFC 3339.
     pub started: String,
-    /// Whether it can be believed.
-    pub verdict: VerdictState,
-    /// Small random reads a second.
-    pub max_iops: Option<f64>,
+    pub targets: Vec<String>,
+    pub host: Option<String>,
+    /// Disks below the targets.
+    pub device: Option<String>,
+    /// How far it is, where that is not its whole: `interrupted`.
+    pub state: Option<&'static str>,
+    /// Whether it is reliable; `None` for one that never ended.
+    pub verdict: Option<VerdictState>,
+    /// Operations a second, and half the width of their interval.
+    pub iops: Option<(f64, Option<f64>)>,
     /// Mean latency there, ns.
     pub latency_ns: Option<f64>,
-    /// Large reads, 2^20 bytes a second.
-    pub max_mbps: Option<f64>,
+    /// 2^20 bytes a second.
+    pub mbps: Option<f64>,
 }
 
-/// Writes the list, in the order given. `-` stands for a figure that a run does not have.
+/// The widest target that is shown whole; of a longer one its end.
+const TARGET_MOST: usize = 28;
+
+/// Writes the list, in the order given. `-` stands for a figure that a run does not have. The host has a column where there is more
+/// than one.
 pub fn write_history(lines: &[HistoryLine], style: Style, out: &mut impl Write) -> io::Result<()> {
-    if lines.is_empty() {
-        return writeln!(out, "no runs yet: fathom calibrate DIRECTORY makes the first");
-    }
-    let heads = ["run", "started", "tool", "max_iops/s", "latency ms", "MiB/s", "verdict", "label"];
-    let mut rows = vec![heads.map(String::from).to_vec()];
-    let whole = |value: Option<f64>| value.map_or("-".to_owned(), |v| format!("{v:.0}"));
+    let hosts = lines.iter().any(|line| line.host != lines[0].host);
+    let mut heads = vec!["run", "started", "target", "device"];
+    heads.extend(hosts.then_some("host"));
+    heads.extend(["tool", "IOPS", "+-", "latency", "MiB/s", "verdict", "label"]);
+    let mut rows = vec![heads.iter().map(|head| (*head).to_owned()).collect::<Vec<_>>()];
+    let dash = || "-".to_owned();
     for line in lines {
-        rows.push(vec![
+        let verdict = match (line.state, line.verdict) {
+            (Some(state), _) => state.to_owned(),
+            (None, Some(verdict)) => labels::verdict(verdict).to_owned(),
+            (None, None) => dash(),
+        };
+        let error = line.iops.map(|(value, half)| crate::report::error_of(value, half));
+        let mut cells = vec![
             line.number.to_string(),
-            labels::moment(&line.started),
+            labels::moment_to_the_minute(&line.started),
+            target_text(&line.targets, style),
+            line.device.as_deref().map_or_else(dash, printable),
+        ];
+        cells.extend(hosts.then(|| line.host.as_deref().map_or_else(dash, printable)));
+        cells.extend([
             line.tool.clone(),
-            whole(line.max_iops),
-            line.latency_ns.map_or("-".to_owned(), |ns| format!("{:.3}", ns / 1e6)),
-            whole(line.max_mbps),
-            line.verdict.to_string(),
+            line.iops.map_or_else(dash, |(value, half)| number::with_error(value, half)),
+            error.map_or_else(dash, |error| error.trim_start_matches("+-").to_owned()),
+            line.latency_ns.map_or_else(dash, number::time),
+            line.mbps.map_or_else(dash, |mbps| number::significant(mbps, 3)),
+            verdict,
             line.label.as_deref().map(printable).unwrap_or_default(),
         ]);
+        rows.push(cells);
     }
-    let text = table(&rows, &[0, 3, 4, 5]);
+    let first = if hosts { 6 } else { 5 };
+    let text = style.typeset(&table(&rows, &[0, first, first + 1, first + 2, first + 3]));
     let (head, rest) = text.split_once('\n').unwrap_or((&text, ""));
     writeln!(out, "{}", style.paint(Tone::Strong, head))?;
     out.write_all(rest.as_bytes())
+}
+
+/// The first target and how many more there are; a long one by its end.
+fn target_text(targets: &[String], style: Style) -> String {
+    let Some(first) = targets.first() else { return "-".to_owned() };
+    let more = if targets.len() > 1 { format!(" +{}", targets.len() - 1) } else { String::new() };
+    let text = printable(first);
+    let count = text.chars().count();
+    match count + more.len() <= TARGET_MOST {
+        true => text + &more,
+        false => {
+            let dots = if style.unicode { "\u{2026}" } else { "..." };
+            let kept = TARGET_MOST - more.len() - dots.chars().count();
+            format!("{dots}{}{more}", text.chars().skip(count - kept).collect::<String>())
+        }
+    }
 }
 
 /// The states that Oracle's V$IO_CALIBRATION_STATUS knows.
@@ -119,35 +157,55 @@ mod tests {
         String::from_utf8(out).unwrap()
     }
 
-    #[test]
-    fn runs_stand_in_columns_with_their_units() {
+    fn lines() -> [HistoryLine; 3] {
         let first = HistoryLine {
             number: 12,
-            id: "20261121-043712-7f3a".into(),
             tool: "calibrate".into(),
             label: Some("before the move".into()),
             started: "2026-11-21T04:37:12Z".into(),
-            verdict: VerdictState::Believable,
-            max_iops: Some(24002.0),
+            targets: vec!["/srv/data".into()],
+            host: Some("db1".into()),
+            device: Some("nvme0n1".into()),
+            state: None,
+            verdict: Some(VerdictState::Believable),
+            iops: Some((24002.0, Some(744.0))),
             latency_ns: Some(10_868_000.0),
-            max_mbps: Some(175.0),
+            mbps: Some(175.0),
         };
+        let long = vec!["/u01/app/oracle/oradata/ORCL/users01.dbf".into(), "/u02/x.dbf".into()];
         let second = HistoryLine {
             number: 7,
             tool: "run".into(),
             label: None,
-            verdict: VerdictState::CannotTell,
-            max_iops: None,
+            targets: long,
+            verdict: Some(VerdictState::CannotTell),
+            iops: Some((300.0, Some(500.0))),
             latency_ns: None,
-            max_mbps: None,
+            mbps: None,
             ..first.clone()
         };
-        insta::assert_snapshot!(shown(|out| write_history(
-            &[first.clone(), second.clone()],
-            Style::default(),
-            out
-        )));
-        assert!(shown(|out| write_history(&[], Style::default(), out)).starts_with("no runs yet"));
+        let third = HistoryLine {
+            number: 3,
+            state: Some("interrupted"),
+            verdict: None,
+            iops: None,
+            ..second.clone()
+        };
+        [first, second, third]
+    }
+
+    #[test]
+    fn runs_stand_in_columns_with_target_device_and_state() {
+        insta::assert_snapshot!(shown(|out| write_history(&lines(), Style::default(), out)));
+    }
+
+    #[test]
+    fn the_host_has_a_column_where_there_is_more_than_one() {
+        let mut lines = lines();
+        assert!(!shown(|out| write_history(&lines, Style::default(), out)).contains("db1"));
+        lines[1].host = Some("db2".into());
+        let text = shown(|out| write_history(&lines, Style::default(), out));
+        assert!(text.contains("db1") && text.contains("db2"), "{text}");
     }
 
     #[test]

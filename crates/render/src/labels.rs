@@ -3,9 +3,17 @@
 use crate::number;
 use fathom_record::{
     Bound, BoundBy, CheckOutcome, CurveName, Figure, FigureName, LatencyFigures, Load, Percentile,
-    ResultRecord, Run, Unit,
+    ResultRecord, Run, Unit, VerdictState,
 };
 use fathom_spec::{Mix, Sizes, Work};
+
+/// The name under which a serializable enum stands in the record.
+pub fn word(value: &impl serde::Serialize) -> String {
+    match serde_json::to_value(value) {
+        Ok(serde_json::Value::String(text)) => text,
+        _ => String::new(),
+    }
+}
 
 /// A figure of the record.
 pub fn figure(record: &ResultRecord, name: FigureName) -> Option<&Figure> {
@@ -34,6 +42,23 @@ pub fn sized(record: &ResultRecord, name: FigureName, what: &str) -> String {
     match size {
         Some(size) => format!("{size} {what}"),
         None => what.to_owned(),
+    }
+}
+
+/// `Random read 8 KiB`, with the size where the run tells it.
+pub fn sized_after(run: Option<&Run>, what: &str) -> String {
+    match run.and_then(block_size) {
+        Some(size) => format!("{what} {size}"),
+        None => what.to_owned(),
+    }
+}
+
+/// The verdict in the words of a report.
+pub fn verdict(state: VerdictState) -> &'static str {
+    match state {
+        VerdictState::Believable => "reliable",
+        VerdictState::NotBelievable => "not reliable",
+        VerdictState::CannotTell => "inconclusive",
     }
 }
 
@@ -174,8 +199,18 @@ pub fn percentile(latency: &LatencyFigures, quantile: f64) -> Option<&Percentile
 /// An interval of this many times its lower end says little more than the order of magnitude.
 const VAGUE: u64 = 2;
 
+/// A percentile without its interval, with a `~` where it is known to little more than its order of magnitude.
+pub fn percentile_value(percentile: &Percentile) -> Option<String> {
+    let value = number::time(percentile.value_ns? as f64);
+    Some(match (percentile.low_ns, percentile.high_ns) {
+        (Some(low), Some(high)) if high <= low.saturating_mul(VAGUE) => value,
+        (None, _) => value,
+        _ => format!("~{value}"),
+    })
+}
+
 /// A percentile with its interval: `270 us (200 to 361)`, with a `~` where that is wider than a factor of two, and
-/// `over 2.61 ms` where nobody knows how far over.
+/// `~2.9 ms (over 2.61 ms)` where nobody knows how far over.
 pub fn percentile_text(percentile: &Percentile) -> Option<String> {
     let value = number::time(percentile.value_ns? as f64);
     Some(match (percentile.low_ns, percentile.high_ns) {
@@ -183,7 +218,7 @@ pub fn percentile_text(percentile: &Percentile) -> Option<String> {
             let mark = if high > low.saturating_mul(VAGUE) { "~" } else { "" };
             format!("{mark}{value} ({})", number::time_ends(&value, low as f64, high as f64))
         }
-        (Some(low), None) => format!("over {}", number::time(low as f64)),
+        (Some(low), None) => format!("~{value} (over {})", number::time(low as f64)),
         (None, _) => value,
     })
 }
@@ -212,6 +247,15 @@ pub fn moment(rfc3339: &str) -> String {
     }
 }
 
+/// The same without its seconds: `2026-11-21 04:37 UTC`.
+pub fn moment_to_the_minute(rfc3339: &str) -> String {
+    let whole = moment(rfc3339);
+    match (whole.get(..16), whole.get(19..)) {
+        (Some(minute), Some(zone)) => format!("{minute}{zone}"),
+        _ => whole,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -225,7 +269,7 @@ mod tests {
         assert_eq!(told(Some(200_000), Some(361_000)), "270 us (200 to 361)");
         assert_eq!(told(Some(120_000), Some(361_000)), "~270 us (120 to 361)");
         assert_eq!(told(Some(200_000), Some(1_361_000)), "~270 us (200 us to 1.36 ms)");
-        assert_eq!(told(Some(200_000), None), "over 200 us");
+        assert_eq!(told(Some(200_000), None), "~270 us (over 200 us)");
         assert_eq!(told(None, None), "270 us");
     }
 

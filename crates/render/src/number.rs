@@ -28,14 +28,26 @@ pub fn significant(value: f64, digits: i32) -> String {
 }
 
 /// A number rounded at the place of the second significant digit of its error: 24,002 with 744 is `24,000`.
-/// Without an error, to four significant digits.
+/// Without an error, to three significant digits.
 pub fn with_error(value: f64, half_width: Option<f64>) -> String {
     match half_width {
         Some(error) if error > 0.0 && error.is_finite() => {
             at_place(value, (error.log10().floor() as i32 - 1).min(place_of(value) - 2))
         }
-        _ => significant(value, 4),
+        Some(_) => significant(value, 4),
+        None => significant(value, 3),
     }
+}
+
+/// The ends of an interval, rounded where its value is: 24,002 with 744 is `23,300` and `24,700`.
+pub fn ends(value: f64, half_width: f64) -> (String, String) {
+    let place = (place_of(half_width) - 1).min(place_of(value) - 2);
+    let decimals = if value.abs() < 1000.0 { place.min(0) } else { 0 };
+    let end = |end: f64| match decimals {
+        0 => at_place(end, place.max(0)),
+        _ => format!("{end:.*}", (-decimals).min(9) as usize),
+    };
+    (end(value - half_width), end(value + half_width))
 }
 
 /// The power of ten of the first digit.
@@ -142,12 +154,25 @@ mod tests {
             (24002.0, Some(744.0), "24,000"),
             (24002.0, Some(7.0), "24,002"),
             (175.3, Some(2.1), "175.3"),
-            (1234.56, None, "1,235"),
+            (1234.56, None, "1,230"),
             (0.01234, Some(0.001), "0.0123"),
             (3.0, Some(0.0), "3.000"),
             (81.0, Some(60.0), "81.0"),
         ] {
             assert_eq!(with_error(value, error), text, "{value} {error:?}");
+        }
+    }
+
+    #[test]
+    fn the_ends_of_an_interval_are_rounded_where_its_value_is() {
+        for (value, half, low, high) in [
+            (90024.0, 8460.0, "81,600", "98,500"),
+            (24002.0, 744.0, "23,260", "24,750"),
+            (175.3, 2.1, "173.2", "177.4"),
+            (999.0, 12.0, "987", "1,011"),
+            (40000.0, 0.0, "40,000", "40,000"),
+        ] {
+            assert_eq!(ends(value, half), (low.to_owned(), high.to_owned()), "{value} {half}");
         }
     }
 

@@ -8,6 +8,8 @@ pub struct Panel<'a> {
     pub title: String,
     /// Load and value, in order of load.
     pub points: &'a [(f64, f64)],
+    /// A second curve, dotted; its loads lie within those of the first.
+    pub dotted: &'a [(f64, f64)],
     /// Index of the point that is marked.
     pub marked: Option<usize>,
     /// Writes a number on the value axis.
@@ -21,11 +23,13 @@ pub struct Panel<'a> {
 /// Columns of the value axis.
 const AXIS: usize = 9;
 
-/// The panel as lines: title, `rows` of drawing, the load axis. Each is `width` columns wide. The load axis
+/// The panel as lines: title, `rows` of drawing, the load axis. The value axis has ticks at its ends and, where the number of rows is
+/// odd, in the middle. Each is `width` columns wide. The load axis
 /// is logarithmic, the value axis begins at zero.
 pub fn lines(panel: &Panel, unicode: bool) -> Vec<String> {
     let columns = panel.width.saturating_sub(AXIS + 1).max(8);
-    let most = panel.points.iter().map(|p| p.1).fold(0.0, f64::max).max(f64::MIN_POSITIVE);
+    let values = panel.points.iter().chain(panel.dotted).map(|p| p.1);
+    let most = values.fold(0.0, f64::max).max(f64::MIN_POSITIVE);
     let (low, high) = ends(panel.points);
     let across = |load: f64| match high > low {
         true => (load.ln() - low.ln()) / (high.ln() - low.ln()),
@@ -40,6 +44,7 @@ pub fn lines(panel: &Panel, unicode: bool) -> Vec<String> {
         let label = match row {
             0 => (panel.label)(most),
             row if row + 1 == panel.rows => "0".to_owned(),
+            row if panel.rows % 2 == 1 && row == panel.rows / 2 => (panel.label)(most / 2.0),
             _ => String::new(),
         };
         let edge = if unicode { '\u{2524}' } else { '|' };
@@ -65,12 +70,12 @@ fn pad(line: &str, width: usize) -> String {
 
 /// Loads under the drawing, as many as fit.
 fn load_axis(points: &[(f64, f64)], columns: usize, across: impl Fn(f64) -> f64) -> String {
-    let mut line = vec![' '; columns + 4];
+    let mut line = vec![' '; columns];
     let mut free = 0;
     for (load, _) in points {
         let text = number::short(*load);
         let middle = (across(*load) * (columns - 1) as f64).round() as usize;
-        let start = middle.saturating_sub(text.len() / 2);
+        let start = middle.saturating_sub(text.len() / 2).min(columns.saturating_sub(text.len()));
         if start < free || start + text.len() > line.len() {
             continue;
         }
@@ -83,15 +88,14 @@ fn load_axis(points: &[(f64, f64)], columns: usize, across: impl Fn(f64) -> f64)
 }
 
 /// The curve at every step across, 0 to 1 up; straight between points.
-fn heights(panel: &Panel, steps: usize, most: f64, across: &impl Fn(f64) -> f64) -> Vec<f64> {
+fn heights(points: &[(f64, f64)], steps: usize, most: f64, across: &impl Fn(f64) -> f64) -> Vec<f64> {
     let at = |step: usize| step as f64 / (steps - 1).max(1) as f64;
     (0..steps)
         .map(|step| {
             let x = at(step);
-            let next = panel.points.iter().position(|p| across(p.0) >= x - 1e-9);
-            let right = next.unwrap_or(panel.points.len().saturating_sub(1));
-            let (Some(a), Some(b)) = (panel.points.get(right.saturating_sub(1)), panel.points.get(right))
-            else {
+            let next = points.iter().position(|p| across(p.0) >= x - 1e-9);
+            let right = next.unwrap_or(points.len().saturating_sub(1));
+            let (Some(a), Some(b)) = (points.get(right.saturating_sub(1)), points.get(right)) else {
                 return 0.0;
             };
             let (from, to) = (across(a.0), across(b.0));
@@ -110,7 +114,11 @@ fn braille(panel: &Panel, columns: usize, most: f64, across: impl Fn(f64) -> f64
     };
     let down = |height: f64| ((1.0 - height.clamp(0.0, 1.0)) * (high - 1) as f64).round() as usize;
     let mut last = None;
-    for (x, height) in heights(panel, wide, most, &across).into_iter().enumerate() {
+    if !panel.dotted.is_empty() {
+        let dotted = heights(panel.dotted, wide, most, &across).into_iter().enumerate();
+        dotted.filter(|(x, _)| x % 3 == 0).for_each(|(x, height)| dot(x, down(height)));
+    }
+    for (x, height) in heights(panel.points, wide, most, &across).into_iter().enumerate() {
         let y = down(height);
         let from = last.unwrap_or(y);
         for between in y.min(from)..=y.max(from) {
@@ -129,7 +137,11 @@ fn braille(panel: &Panel, columns: usize, most: f64, across: impl Fn(f64) -> f64
 
 fn stars(panel: &Panel, columns: usize, most: f64, across: impl Fn(f64) -> f64) -> Vec<Vec<char>> {
     let mut out = vec![vec![' '; columns]; panel.rows];
-    for (x, height) in heights(panel, columns, most, &across).into_iter().enumerate() {
+    if !panel.dotted.is_empty() {
+        let dotted = heights(panel.dotted, columns, most, &across).into_iter().enumerate();
+        dotted.filter(|(x, _)| x % 3 == 0).for_each(|(x, height)| out[row_of(panel, height)][x] = ':');
+    }
+    for (x, height) in heights(panel.points, columns, most, &across).into_iter().enumerate() {
         out[row_of(panel, height)][x] = '.';
     }
     for (load, value) in panel.points {
@@ -161,6 +173,7 @@ mod tests {
         Panel {
             title: "reads/s".into(),
             points: &POINTS,
+            dotted: &[],
             marked: Some(2),
             label: number::short,
             width,
@@ -177,6 +190,15 @@ mod tests {
             assert_eq!(lines.iter().filter(|line| line.contains(mark)).count(), 1, "{lines:#?}");
             assert!(unicode || lines.iter().all(|line| line.is_ascii()));
         }
+    }
+
+    #[test]
+    fn a_second_curve_is_dotted_and_the_axis_has_three_ticks() {
+        let double = POINTS.map(|(load, value)| (load, value * 2.0));
+        let lines = lines(&Panel { dotted: &double, rows: 5, ..panel(40) }, false);
+        let ticks: Vec<&str> = [1, 3, 5].iter().map(|row| lines[*row][..AXIS].trim()).collect();
+        assert_eq!(ticks, ["800", "400", "0"], "{lines:#?}");
+        assert!(lines[1].contains(':'), "{lines:#?}");
     }
 
     #[test]

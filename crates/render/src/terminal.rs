@@ -51,6 +51,31 @@ impl Style {
         }
     }
 
+    /// Our own words as this terminal shows them: `±` and `µs` where it can, `+-` and `us` where not. Names that users gave
+    /// are not to go through it.
+    pub fn typeset(self, text: &str) -> String {
+        if !self.unicode {
+            return text.to_owned();
+        }
+        let mut out = String::with_capacity(text.len());
+        let mut before = ' ';
+        let mut rest = text;
+        while let Some(c) = rest.chars().next() {
+            let ends = |skip: usize| !rest[skip..].starts_with(char::is_alphanumeric);
+            let (shown, taken) = if rest.starts_with("+-") {
+                ("\u{b1}", 2)
+            } else if before.is_ascii_digit() && rest.starts_with(" us") && ends(3) {
+                (" \u{b5}s", 3)
+            } else {
+                (&rest[..c.len_utf8()], c.len_utf8())
+            };
+            out.push_str(shown);
+            before = rest[..taken].chars().last().unwrap_or(' ');
+            rest = &rest[taken..];
+        }
+        out
+    }
+
     /// Columns that are used: never fewer than 40.
     pub fn columns(self) -> usize {
         self.width.max(40)
@@ -115,6 +140,16 @@ mod tests {
         let style = Style { width: 40, ..Style::default() };
         let text = style.hanging("head  ", 6, "a sentence that is longer than the room beside its head");
         assert_eq!(text, "head  a sentence that is longer than the\n      room beside its head\n");
+    }
+
+    #[test]
+    fn signs_are_set_where_they_can_be_shown() {
+        let unicode = Style { unicode: true, ..Style::default() };
+        assert_eq!(
+            unicode.typeset("12 us +-3 %, plus us and 3 users"),
+            "12 \u{b5}s \u{b1}3 %, plus us and 3 users"
+        );
+        assert_eq!(Style::default().typeset("12 us +-3 %"), "12 us +-3 %");
     }
 
     #[test]

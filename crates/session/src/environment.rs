@@ -78,7 +78,8 @@ impl Environment {
         }
     }
 
-    fn is_process(&self) -> bool {
+    /// Is it that of this process?
+    pub fn is_process(&self) -> bool {
         matches!(self.source, Source::Process)
     }
 
@@ -206,6 +207,13 @@ impl Environment {
     /// The time of day with its zone, RFC 3339.
     pub fn now(&self) -> String {
         self.zoned().strftime("%Y-%m-%dT%H:%M:%S%.3f%:z").to_string()
+    }
+
+    /// The moment so long ago, RFC 3339.
+    pub fn before(&self, ago: fathom_spec::Nanos) -> String {
+        let now = self.zoned().timestamp();
+        let then = now.as_nanosecond().saturating_sub(i128::from(ago.0));
+        jiff::Timestamp::from_nanosecond(then).unwrap_or(now).to_string()
     }
 
     /// The time of day as ctime(3) says it.

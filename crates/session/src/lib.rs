@@ -44,6 +44,8 @@ pub struct Session<'a> {
     pub command: Vec<String>,
     /// May progress bars be drawn?
     pub progress: bool,
+    /// Where none are: may fathom's own commands tell each phase in a line on stderr?
+    pub lines: bool,
 }
 
 impl Session<'_> {
@@ -57,6 +59,7 @@ impl Session<'_> {
             store: self.store.clone(),
             command: self.command.clone(),
             progress: self.progress,
+            lines: self.lines,
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use crate::preflight::{self, Found};
 use crate::record_writer::{RecordWriter, empty_record};
-use crate::targets::Ready;
+use crate::targets::{self, Ready};
 use crate::{Console, Environment, Session};
 use fathom_calibrate::load_figures::{load_figures, load_notes};
 use fathom_calibrate::precision::Precision;
@@ -146,8 +146,14 @@ impl Session<'_> {
         physical_disks: Option<u32>,
     ) -> Measurement<'_> {
         let facts = found.facts(setup.request).unwrap_or_default();
+        // A database's address is no path: its tool names no files.
+        let targets = match setup.ready {
+            [] => setup.targets,
+            _ => setup.targets.iter().map(|name| targets::absolute(name)).collect(),
+        };
         let mut record =
-            empty_record(setup.tool, &self.command, setup.label, setup.targets, facts, &self.environment);
+            empty_record(setup.tool, &self.command, setup.label, targets, facts, &self.environment);
+        record.simulated = !setup.ready.is_empty() && setup.ready.iter().all(Ready::is_simulated);
         let (writer, lost) =
             RecordWriter::begin(self.store.clone(), &record, physical_disks.or(found.physical_disks()));
         record.notes.append(&mut found.notes);
@@ -288,11 +294,8 @@ impl Measurement<'_> {
             Grounds::Runs => {
                 let through = |run: &Run| is_measured(run) && goes_through_the_cache(&run.plan);
                 if record.runs.iter().any(through) {
-                    checks.push(Check {
-                        name: "page cache bypassed".to_owned(),
-                        outcome: CheckOutcome::Failed,
-                        seen: "asked to go through the page cache: memory may have answered".to_owned(),
-                    });
+                    let seen = "asked to go through the page cache: memory may have answered";
+                    checks.push(Check::new("page cache bypassed", CheckOutcome::Failed, seen));
                 }
                 checks.extend(evidence(&record.runs, &self.found.evidence).checks());
             }

@@ -95,6 +95,7 @@ impl Stage {
             store: self.store.clone(),
             command: std::iter::once(tool.name().to_owned()).chain(words.iter().cloned()).collect(),
             progress: false,
+            lines: false,
         };
         let status = tool.run(&words, &mut session);
         let (out, err) = console.take();

@@ -204,8 +204,7 @@ impl Found {
 
     /// Checks that only the preflight can make.
     pub fn checks(&self) -> Vec<Check> {
-        let failed =
-            |name: &str, seen: String| Check { name: name.to_owned(), outcome: CheckOutcome::Failed, seen };
+        let failed = |name: &str, seen: String| Check::new(name, CheckOutcome::Failed, seen);
         let buffered = self.buffered_below.iter().map(|what| {
             failed(
                 "no memory below the device",

@@ -155,22 +155,22 @@ pub fn empty_record(
         ended: environment.now(),
         ending: Ending::Interrupted,
         targets,
+        simulated: false,
         max_latency: None,
         facts,
         runs: Vec::new(),
         summary: Default::default(),
         curves: Vec::new(),
         verdict: no_verdict(),
+        expectations: Vec::new(),
         notes: Vec::new(),
     }
 }
 
-/// Writes a page that `make` makes.
-pub fn write_page(path: &Path, make: impl FnOnce(&mut Vec<u8>) -> std::io::Result<()>) -> anyhow::Result<()> {
-    let mut page = Vec::new();
-    make(&mut page)?;
-    interruptible(|| output_file::write(&Roots::default(), path, page)).map_err(|error| {
-        let hint = "the run itself is kept; make the page again with fathom show --html FILE";
+/// Writes a file of a result.
+pub fn write_page(path: &Path, text: Vec<u8>) -> anyhow::Result<()> {
+    interruptible(|| output_file::write(&Roots::default(), path, text)).map_err(|error| {
+        let hint = "the run itself is kept; show it again with fathom show -o FILE";
         anyhow::anyhow!(error.with_hint(hint))
     })
 }

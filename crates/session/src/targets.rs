@@ -45,6 +45,11 @@ impl Ready {
         }
     }
 
+    /// Is it no storage of this machine?
+    pub fn is_simulated(&self) -> bool {
+        matches!(self, Ready::Simulated(_) | Ready::Null)
+    }
+
     /// What it stands on, where that is known.
     pub fn storage(&self) -> Option<&Storage> {
         match self {
@@ -52,6 +57,28 @@ impl Ready {
             Ready::Existing { storage, .. } | Ready::Scratch { storage, .. } => Some(storage),
         }
     }
+}
+
+/// Does a name stand for a simulated device, or for none at all?
+pub fn is_simulated(name: &str) -> bool {
+    name == "null" || name.starts_with("sim:")
+}
+
+/// A name of a file, directory or device from the root on; what is none of them keeps its name.
+pub fn absolute(name: &str) -> String {
+    let path = Path::new(name);
+    let is_path = !is_simulated(name) && (path.exists() || directory_of(path).is_dir());
+    let absolute = is_path.then(|| std::path::absolute(path).ok()).flatten();
+    absolute.and_then(|path| path.to_str().map(str::to_owned)).unwrap_or_else(|| name.to_owned())
+}
+
+/// What a target stands on.
+///
+/// # Errors
+/// It is not there, or cannot be looked at.
+pub fn look(roots: &Roots, name: &str) -> Result<Storage> {
+    let path = Path::new(name);
+    resolve(roots, path).map_err(|error| refusal(path, &error))
 }
 
 /// Makes one target ready. `number` tells scratch files of one run apart; `beside` is the room that other files of the run need

@@ -2,7 +2,6 @@
 
 use crate::Session;
 use fathom_record::ResultRecord;
-use fathom_render::terminal::Style;
 use std::io::Write;
 
 /// One tool whose language is spoken. In it the peer's exit statuses hold, so `run` answers the status itself.
@@ -13,17 +12,9 @@ pub trait Tool {
     fn about(&self) -> &'static str;
     /// Runs the words after its name.
     fn run(&self, words: &[String], session: &mut Session<'_>) -> u8;
-    /// Shows a kept run again: as a load, unless the tool has words of its own for it.
-    fn show(
-        &self,
-        record: &ResultRecord,
-        saved: &str,
-        style: Style,
-        out: &mut dyn Write,
-    ) -> anyhow::Result<()> {
-        let mut text = Vec::new();
-        fathom_render::load::write(record, Some(saved), style, &mut text)?;
-        Ok(out.write_all(&text)?)
+    /// What the tool itself prints of a kept run, in its own words; the report follows. Nothing, unless it has some.
+    fn show(&self, _record: &ResultRecord, _out: &mut dyn Write) -> anyhow::Result<()> {
+        Ok(())
     }
     /// The page of a kept run: as a load, unless the tool has a page of its own.
     fn page(&self, record: &ResultRecord, out: &mut Vec<u8>) -> std::io::Result<()> {

@@ -1,26 +1,30 @@
 //! Watches a run for the user: draws progress on stderr, ends it when the user interrupts, says at once what
 //! went wrong. Wraps the Control that steers.
 
-use crate::Console;
 use crate::interference::Others;
 use crate::signals::Interrupt;
 use crate::terminal_text::terminal_text;
+use crate::{Console, Session};
 use fathom_record::{Control, Event, EventKind, Interval, Steer, StopReason, Totals};
 use fathom_spec::Nanos;
 use indicatif::{ProgressBar, ProgressStyle};
+use std::sync::{Mutex, PoisonError};
 
-/// Draws, or keeps silent.
+/// Draws a bar, or tells each phase in a line, or keeps silent.
 #[derive(Debug)]
 pub struct Progress {
     bar: Option<ProgressBar>,
+    /// Where no bar is drawn: is each phase told in a line?
+    lines: bool,
+    last_phase: Mutex<&'static str>,
     console: Console,
 }
 
 impl Progress {
     /// A bar on stderr, if it is wanted.
     pub fn new(drawn: bool, console: &Console) -> Self {
-        let style =
-            ProgressStyle::with_template("{spinner} {msg:<58} [{bar:24}] {elapsed_precise} eta {eta}");
+        // As wide as the terminal, however narrow that is.
+        let style = ProgressStyle::with_template("{spinner} {wide_msg} [{bar:14}] {eta:>4} left");
         let bar = drawn.then(|| {
             let bar = ProgressBar::new(100);
             if let Ok(style) = style {
@@ -28,7 +32,30 @@ impl Progress {
             }
             bar
         });
-        Progress { bar, console: console.clone() }
+        Progress { bar, lines: false, last_phase: Mutex::new(""), console: console.clone() }
+    }
+
+    /// For one of fathom's own commands: a bar on a terminal; elsewhere a line a phase, where they are `wanted`.
+    pub fn of(session: &Session<'_>, wanted: bool) -> Self {
+        let lines = session.lines && wanted && !session.progress;
+        Progress { lines, ..Progress::new(session.progress, &session.console) }
+    }
+
+    /// A step of so many begins.
+    pub fn step(&self, number: usize, of: usize, phase: &'static str) {
+        let mut last = self.last_phase.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.lines && std::mem::replace(&mut *last, phase) != phase {
+            self.console.complain(format_args!("{number}/{of} {phase}"));
+        }
+    }
+
+    /// A figure that is known: above the bar, or in a line of its own.
+    pub fn tell(&self, text: &str) {
+        match &self.bar {
+            Some(bar) => bar.println(String::from_utf8_lossy(&terminal_text(text.as_bytes()))),
+            None if self.lines => self.console.complain(text),
+            None => {}
+        }
     }
 
     /// What is done now, and how far the whole is, 0 to 1.
@@ -110,7 +137,7 @@ impl<'a> Watch<'a> {
         let mbps = now.1.saturating_sub(before.1) as f64 / seconds / (1 << 20) as f64;
         let done = (now_ns as f64 / self.length.0.max(1) as f64).min(1.0);
         let share = self.share.0 + (self.share.1 - self.share.0) * done;
-        self.progress.show(&format!("{}: {iops:.0} IOPS, {mbps:.0} MiB/s", self.what), share);
+        self.progress.show(&format!("{}  {iops:.0} IOPS, {mbps:.0} MiB/s", self.what), share);
         (self.last, self.last_ns) = (totals.to_vec(), now_ns);
     }
 }

@@ -14,7 +14,8 @@ use std::time::Duration;
 const APPLICATION_ID: i64 = 0x6674_6d31;
 
 /// Each brings the layout one further; the first makes it from nothing. Never changed once published.
-const MIGRATIONS: &[&str] = &[include_str!("schema/001.sql"), include_str!("schema/002.sql")];
+const MIGRATIONS: &[&str] =
+    &[include_str!("schema/001.sql"), include_str!("schema/002.sql"), include_str!("schema/003.sql")];
 
 /// The newest layout that this program knows: `PRAGMA user_version` of the file.
 pub const LAYOUT: i64 = MIGRATIONS.len() as i64;

@@ -26,8 +26,12 @@ pub struct Listing {
     pub tool: String,
     /// The user's own name for it.
     pub label: Option<String>,
-    /// The targets as the user named them.
+    /// The targets: paths from the root on, other names as the user gave them.
     pub targets: Vec<String>,
+    /// The machine that measured.
+    pub host: Option<String>,
+    /// The disks below the targets, by their kernel's names with commas between them.
+    pub device: Option<String>,
     /// When it began, RFC 3339.
     pub started: String,
     /// When it ended, RFC 3339; `None` for one in progress or whose owner died.
@@ -38,12 +42,12 @@ pub struct Listing {
     pub verdict: Option<VerdictState>,
     /// Physical disks under the targets.
     pub num_physical_disks: Option<u32>,
-    /// Most small reads a second within the latency limit.
-    pub max_iops: Option<Estimate>,
+    /// Most small reads a second within the latency limit; of a load, its operations a second.
+    pub iops: Option<Estimate>,
     /// Their mean latency, ns.
     pub latency_ns: Option<Estimate>,
-    /// Most large reads a second, in units of 2^20 bytes.
-    pub max_mbps: Option<Estimate>,
+    /// Most large reads a second, in units of 2^20 bytes; of a load, all that it moved.
+    pub mbps: Option<Estimate>,
 }
 
 /// A run found again. For one that never ended, `record.ending` is `Interrupted` and `listing.state` tells more.
@@ -61,6 +65,13 @@ pub struct Filter {
     pub tool: Option<String>,
     pub label: Option<String>,
     pub state: Option<State>,
+    /// One of its targets is this one.
+    pub target: Option<String>,
+    pub host: Option<String>,
+    /// One of its disks has this name.
+    pub device: Option<String>,
+    /// Begun at this moment or later: RFC 3339, or a date.
+    pub since: Option<String>,
     /// At most so many, the newest.
     pub limit: Option<usize>,
 }
@@ -97,23 +108,28 @@ pub struct Status {
 }
 
 const LISTING: &str = "
-    SELECT number, id, tool, label, targets, started, ended, state, verdict, num_physical_disks,
+    SELECT number, r.id, tool, label, targets, started, ended, state, verdict, num_physical_disks,
            owner_pid, owner_start, owner_boot,
-           (SELECT value FROM figures f WHERE f.id = r.id AND name = 'max_iops'),
-           (SELECT half_width FROM figures f WHERE f.id = r.id AND name = 'max_iops'),
-           (SELECT value FROM figures f WHERE f.id = r.id AND name = 'latency'),
-           (SELECT half_width FROM figures f WHERE f.id = r.id AND name = 'latency'),
-           (SELECT value FROM figures f WHERE f.id = r.id AND name = 'max_mbps'),
-           (SELECT half_width FROM figures f WHERE f.id = r.id AND name = 'max_mbps')
-    FROM results r";
+           iops.value, iops.half_width, latency.value, latency.half_width, mbps.value, mbps.half_width, host, device
+    FROM results r
+    LEFT JOIN figures iops ON iops.id = r.id AND iops.name =
+        (SELECT max(name) FROM figures WHERE id = r.id AND name IN ('max_iops', 'iops'))
+    LEFT JOIN figures latency ON latency.id = r.id AND latency.name =
+        (SELECT min(name) FROM figures WHERE id = r.id AND name IN ('latency', 'read_latency', 'write_latency'))
+    LEFT JOIN figures mbps ON mbps.id = r.id AND mbps.name =
+        (SELECT min(name) FROM figures WHERE id = r.id AND name IN ('max_mbps', 'mbps'))";
 
 impl Store {
     /// The runs that a filter lets through, newest first. One in progress whose owner is dead is interrupted.
     pub fn list(&self, filter: &Filter, alive: Alive) -> Result<Vec<Listing>, StoreError> {
-        let Filter { tool, label, state, limit } = filter;
+        let Filter { tool, label, state, target, host, device, since, limit } = filter;
         let mut listed = self.listings(
-            "WHERE (?1 IS NULL OR tool = ?1) AND (?2 IS NULL OR label = ?2) ORDER BY number DESC",
-            &[tool.as_deref(), label.as_deref()],
+            "WHERE (?1 IS NULL OR tool = ?1) AND (?2 IS NULL OR label = ?2)
+             AND (?3 IS NULL OR EXISTS (SELECT 1 FROM json_each(targets) WHERE value = ?3))
+             AND (?4 IS NULL OR host = ?4) AND (?5 IS NULL OR instr(',' || device || ',', ',' || ?5 || ',') > 0)
+             AND (?6 IS NULL OR datetime(started) >= datetime(?6))
+             ORDER BY number DESC",
+            &[tool, label, target, host, device, since].map(|value| value.as_deref()),
             alive,
         )?;
         // Only the owner's fate tells the state, so that SQL cannot choose by it.
@@ -128,7 +144,7 @@ impl Store {
         let wanted = wanted.trim();
         let number = wanted.strip_prefix('#').unwrap_or(wanted);
         let one = |sql, parameter| self.listings(sql, &[Some(parameter)], alive);
-        let mut found = one("WHERE id = ?1", wanted)?;
+        let mut found = one("WHERE r.id = ?1", wanted)?;
         if found.is_empty() && wanted == "last" {
             let all = self.listings("ORDER BY number DESC", &[], alive)?;
             let ended = all.iter().position(|listing| listing.state != State::InProgress);
@@ -138,7 +154,7 @@ impl Store {
             found = one("WHERE CAST(number AS TEXT) = ?1", number)?;
         }
         if found.is_empty() && !wanted.is_empty() {
-            found = one("WHERE substr(id, 1, length(?1)) = ?1 ORDER BY number DESC LIMIT 5", wanted)?;
+            found = one("WHERE substr(r.id, 1, length(?1)) = ?1 ORDER BY number DESC LIMIT 5", wanted)?;
         }
         match (found.pop(), found.is_empty()) {
             (Some(listing), true) => self.stored(listing),
@@ -161,7 +177,7 @@ impl Store {
     /// Does a calibration run, is there a result, and since when?
     pub fn status(&self, alive: Alive) -> Result<Status, StoreError> {
         let mut running = self.listings(
-            "WHERE tool = 'calibrate' AND state = 'in progress' ORDER BY number DESC",
+            "WHERE tool = 'calibrate' AND state = 'in progress' AND simulated = 0 ORDER BY number DESC",
             &[],
             alive,
         )?;
@@ -176,7 +192,7 @@ impl Store {
     }
 
     fn latest_listing(&self) -> Result<Option<Listing>, StoreError> {
-        let sql = "WHERE id = (SELECT id FROM latest_calibration)";
+        let sql = "WHERE r.id = (SELECT id FROM latest_calibration)";
         Ok(self.listings(sql, &[], &|_| false)?.into_iter().next())
     }
 
@@ -237,8 +253,10 @@ fn listing_of(row: &Row, alive: Alive) -> rusqlite::Result<Listing> {
         state,
         verdict: verdict.and_then(|word| serde_json::from_value(word.into()).ok()),
         num_physical_disks: row.get(9)?,
-        max_iops: estimate(13)?,
+        iops: estimate(13)?,
         latency_ns: estimate(15)?,
-        max_mbps: estimate(17)?,
+        mbps: estimate(17)?,
+        host: row.get(19)?,
+        device: row.get(20)?,
     })
 }

@@ -32,6 +32,19 @@ pub(crate) fn disks_in(record: &ResultRecord) -> Option<i64> {
     record.facts.get("num_physical_disks").and_then(Value::as_i64)
 }
 
+fn text_at(facts: &Value, at: &str) -> Option<String> {
+    Some(facts.pointer(at)?.as_str()?.to_owned())
+}
+
+/// The disks below the targets, by their kernel's names with commas between them.
+fn device(facts: &Value) -> Option<String> {
+    let disks = facts.get("storage")?.as_array()?.iter().filter_map(|one| one.get("disks")?.as_array());
+    let mut names: Vec<&str> = disks.flatten().filter_map(|disk| disk.get("name")?.as_str()).collect();
+    names.sort_unstable();
+    names.dedup();
+    (!names.is_empty()).then(|| names.join(","))
+}
+
 fn put_result(
     transaction: &Connection,
     record: &ResultRecord,
@@ -60,6 +73,9 @@ fn put_result(
         ":ended": ended,
         ":state": state.name(),
         ":verdict": verdict,
+        ":host": text_at(&record.facts, "/machine/hostname"),
+        ":device": device(&record.facts),
+        ":simulated": record.simulated,
         ":disks": disks_in(record),
         ":measured": measured == Measured::Something,
     };
@@ -67,6 +83,7 @@ fn put_result(
         "UPDATE results SET
              tool = :tool, version = :version, label = :label, command = :command, targets = :targets,
              started = :started, ended = :ended, state = :state, verdict = :verdict,
+             host = :host, device = :device, simulated = :simulated,
              num_physical_disks = coalesce(:disks, num_physical_disks), measured = :measured
          WHERE id = :id",
         values,

@@ -54,12 +54,14 @@ mod tests {
             ended: String::new(),
             ending: Ending::Complete,
             targets: Vec::new(),
+            simulated: false,
             max_latency: None,
             facts: serde_json::Value::Null,
             runs: vec![run("layout"), run("small reads, 16 outstanding")],
             summary: Default::default(),
             curves: Vec::new(),
             verdict: Verdict { state: VerdictState::Believable, checks: Vec::new() },
+            expectations: Vec::new(),
             notes: Vec::new(),
         }
     }

@@ -19,8 +19,8 @@ fn a_full_record_comes_back_equal() {
     assert_eq!(found.record, record);
     assert_eq!(found.listing.state, State::Complete);
     assert_eq!(found.listing.num_physical_disks, Some(3));
-    assert_eq!(found.listing.max_iops.unwrap().value, 24_001.6);
-    assert_eq!(found.listing.max_iops.unwrap().half_width, Some(24_001.6 / 100.0));
+    assert_eq!(found.listing.iops.unwrap().value, 24_001.6);
+    assert_eq!(found.listing.iops.unwrap().half_width, Some(24_001.6 / 100.0));
     assert_eq!(found.listing.latency_ns.unwrap().value, 10_868_123.4);
     assert_eq!(store.latest_calibration().unwrap().unwrap().record, record);
 }
@@ -172,4 +172,38 @@ fn a_query_that_would_write_is_refused() {
         let error = store.query(sql).unwrap_err();
         assert!(matches!(error, StoreError::Query { .. }), "{sql}: {error}");
     }
+}
+
+#[test]
+fn the_history_is_chosen_by_target_host_device_and_moment() {
+    let (_directory, path) = place();
+    let mut store = Store::open(&path).unwrap();
+    let made = |id: &str, target: &str, host: &str, disks: &[&str], started: &str| {
+        let disks: Vec<_> = disks.iter().map(|name| json!({ "name": name })).collect();
+        fathom_record::ResultRecord {
+            targets: vec![target.to_owned()],
+            facts: json!({ "machine": { "hostname": host }, "storage": [{ "disks": disks }] }),
+            started: started.to_owned(),
+            ..calibration(id)
+        }
+    };
+    store.finish(&made("aa", "/a", "one", &["sda", "sdb"], "2026-01-02T03:04:05+00:00")).unwrap();
+    store.finish(&made("bb", "/b \"x\"", "two", &["sda1"], "2026-02-02T03:04:05+02:00")).unwrap();
+    let found = |filter: Filter| -> Vec<String> {
+        store.list(&filter, &|_| true).unwrap().into_iter().map(|line| line.id).collect()
+    };
+    let text = |value: &str| Some(value.to_owned());
+    assert_eq!(found(Filter { target: text("/a"), ..Filter::default() }), ["aa"]);
+    assert_eq!(found(Filter { target: text("/b \"x\""), ..Filter::default() }), ["bb"]);
+    assert_eq!(found(Filter { target: text("/"), ..Filter::default() }), [""; 0]);
+    assert_eq!(found(Filter { host: text("two"), ..Filter::default() }), ["bb"]);
+    assert_eq!(found(Filter { device: text("sda"), ..Filter::default() }), ["aa"]);
+    assert_eq!(found(Filter { device: text("sdb"), ..Filter::default() }), ["aa"]);
+    assert_eq!(found(Filter { since: text("2026-02-02T01:04:05Z"), ..Filter::default() }), ["bb"]);
+    assert_eq!(found(Filter { since: text("2026-02-02T01:04:06Z"), ..Filter::default() }), [""; 0]);
+    assert_eq!(found(Filter { since: text("2026-01-01"), ..Filter::default() }), ["bb", "aa"]);
+    let listed = store.list(&Filter::default(), &|_| true).unwrap();
+    assert_eq!(listed[1].device.as_deref(), Some("sda,sdb"));
+    let answer = store.query("select target, host, device, iops from runs order by number limit 1").unwrap();
+    assert_eq!(json!(answer.rows), json!([["/a", "one", "sda,sdb", 24_001.6]]));
 }

@@ -201,3 +201,18 @@ fn sizes_on_both_sides_of_128_kib_leave_small_and_large_unknown() {
         "select small_read_reqs, large_read_reqs, small_write_reqs, large_write_reqs from v$iostat_file";
     assert_eq!(json!(rows(&store, query)), json!([[null, null, 5, 0]]));
 }
+
+/// Regression: a calibration of `sim:` became the one of `status` and of Oracle's views.
+#[test]
+fn a_simulated_device_is_no_calibration_of_this_machine() {
+    let (_directory, path) = place();
+    let mut store = Store::open(&path).unwrap();
+    let simulated = |id: &str| fathom_record::ResultRecord { simulated: true, ..calibration(id) };
+    store.finish(&simulated("aa-1")).unwrap();
+    assert_eq!(rows(&store, "select * from dba_rsrc_io_calibrate").len(), 0);
+    assert_eq!(rows(&store, "select status from v$io_calibration_status"), [[json!("NOT AVAILABLE")]]);
+    store.finish(&calibration("aa-2")).unwrap();
+    store.finish(&simulated("aa-3")).unwrap();
+    assert_eq!(rows(&store, "select id from latest_calibration"), [[json!("aa-2")]]);
+    assert_eq!(store.list(&Default::default(), &|_| true).unwrap().len(), 3, "the history has all of them");
+}

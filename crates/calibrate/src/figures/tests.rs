@@ -22,14 +22,15 @@ fn frame() -> Frame {
             large_most: Some(64),
             ..Default::default()
         },
-        expect: Expect::default(),
+        expected: Vec::new(),
     }
 }
 
 #[test]
 fn a_device_of_eight_ways_has_the_figures_of_its_formula() {
     let runs = runs(&Model::new(8), question(60));
-    let Summary { figures, curves, notes } = summarize(&runs, &frame());
+    let Summary { figures, curves, expectations, notes } = summarize(&runs, &frame());
+    assert!(expectations.is_empty());
     let value = |name| figures[&name].value;
     assert_eq!(value(FigureName::MaxIops), 80_000.0);
     assert_eq!(value(FigureName::Latency), 100_000.0);
@@ -84,10 +85,19 @@ fn a_sample_that_is_faster_when_read_again_came_from_a_cache() {
 #[test]
 fn what_is_expected_and_not_reached_is_said() {
     let runs = runs(&Model::new(8), question(60));
-    let expect = Expect { iops: Some(100_000.0), mbps: Some(4_000.0) };
-    let summary = summarize(&runs, &Frame { expect, ..frame() });
-    let texts: Vec<&str> = summary.notes.iter().map(|n| n.text.as_str()).collect();
-    assert_eq!(texts, ["max_iops = 80000 is 20 % short of the 100000 expected"]);
+    let expected = |name, figure, of, wanted| Expected { name, figure, of, wanted };
+    let p99 = ExpectedValue::Percentile(0.99);
+    let expected = vec![
+        expected("iops", FigureName::MaxIops, ExpectedValue::Value, 100_000.0),
+        expected("latency", FigureName::MaxIops, ExpectedValue::MeanLatency, 2e6),
+        expected("p99", FigureName::MaxIops, p99, 1e3),
+        expected("log", FigureName::LogMbps, ExpectedValue::Value, 100.0),
+    ];
+    let summary = summarize(&runs, &Frame { expected, ..frame() });
+    let told: Vec<_> = summary.expectations.iter().map(|e| (e.name.as_str(), e.outcome)).collect();
+    use ExpectationOutcome::{Reached, Short, Unknown};
+    assert_eq!(told, [("iops", Short), ("latency", Reached), ("p99", Short), ("log", Unknown)]);
+    assert_eq!(summary.expectations[0].found, Some(80_000.0));
 }
 
 #[test]

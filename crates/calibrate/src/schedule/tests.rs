@@ -18,8 +18,11 @@ fn a_minute_finds_the_ways_of_any_device_exactly() {
             .unwrap();
         let observed = Observed::of(headline).unwrap();
         assert_eq!(observed.rate, f64::from(ways) * 10_000.0);
-        let missing: Vec<_> =
-            calibration.notes().into_iter().filter(|note| note.text.starts_with("not measured")).collect();
+        let missing: Vec<_> = calibration
+            .notes(None)
+            .into_iter()
+            .filter(|note| note.text.starts_with("not measured"))
+            .collect();
         assert!(missing.is_empty(), "{missing:?}");
     }
 }
@@ -83,7 +86,9 @@ fn a_run_that_could_not_be_made_is_left_out_and_the_rest_goes_on() {
         steps += 1;
         assert!(steps < 100);
     }
-    assert!(!calibration.notes().is_empty());
+    assert!(!calibration.notes(None).is_empty());
+    let hints = |longer| calibration.notes(longer).into_iter().all(|note| note.hint.is_some());
+    assert!(hints(Some("--time 3m")) && !hints(None), "a simulated device has no use for more time");
 }
 
 proptest! {

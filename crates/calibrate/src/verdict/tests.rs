@@ -114,11 +114,73 @@ fn not_converging_says_how_far_it_came_and_is_no_reason_to_doubt() {
     let evidence = Evidence { not_converged: doubt(Phase::RandomWrites, 8, 0.13), ..good() };
     let verdict = evidence.verdict();
     assert_eq!(verdict.state, VerdictState::Believable);
-    assert!(verdict.checks.iter().any(|c| c.seen.contains("random writes, 8 outstanding: +-13.0 %")));
+    let seen = |evidence: &Evidence| {
+        let check = evidence.checks().into_iter().find(|check| check.name == "converged").unwrap();
+        (check.seen, check.hint)
+    };
+    assert_eq!(seen(&evidence).0, "wider than +-10 %: random writes, 8 outstanding (+-13.0 %)");
+    let many = [doubt(Phase::RandomWrites, 8, 0.13), doubt(Phase::GroupCommit, 4, 1.72)].concat();
+    let short = doubt(Phase::SmallReads, 1, f64::INFINITY);
+    let longer = Some("--time 3m".to_owned());
+    let evidence = Evidence { not_converged: [many, short].concat(), longer: longer.clone(), ..good() };
+    let told = "wider than +-10 %: 2 measurements, at most group commits, 4 writers (+-172.0 %); too short for an interval: 1";
+    assert_eq!(seen(&evidence), (told.to_owned(), longer));
 }
 
 #[test]
 fn memory_is_fast_without_being_a_cache() {
     let zram = Evidence { memory_backed: true, faster_than_flash: Some(1.0), ..good() };
     assert_eq!(zram.verdict().state, VerdictState::Believable);
+}
+
+/// A run of the user's with these bytes read and written, and what the disk counted meanwhile.
+fn user_load(ours: (u64, u64), disk: (u64, u64)) -> Run {
+    use fathom_record::{Counts, Sample, WorkerTotals};
+    use fathom_spec::{Plan, StreamId};
+    let mut run = Run { purpose: Purpose::Load, ..Run::empty(&Plan::new(1)) };
+    let of = |bytes: u64| Counts { operations: bytes / 4096, bytes, ..Counts::default() };
+    let counts = vec![(Verb::Read, of(ours.0)), (Verb::Write, of(ours.1))];
+    run.workers.push(WorkerTotals { counts, ..WorkerTotals::finished(StreamId(0), 0, (0, 1)) });
+    for (at_ns, (read, written)) in [(0, (0, 0)), (1, disk)] {
+        let counters =
+            [("sectors_read", read / 512), ("sectors_written", written / 512), ("reads", read / 4096)];
+        for (name, value) in counters.into_iter().chain([("writes", written / 4096)]) {
+            run.samples.push(Sample { at_ns, of: "disk vda".into(), name: name.into(), value });
+        }
+    }
+    run
+}
+
+/// Regression: `run --mix 70/30` always ended "cannot tell" for two reasons, both untrue: nothing was read, and the counters
+/// of the disk could not be read.
+#[test]
+fn a_mix_has_its_reads_counted() {
+    let of = |ours, disk| Evidence::of_runs(&[user_load(ours, disk)], Precision::Fast);
+    let mixed = of((7 << 20, 3 << 20), (7 << 20, 4 << 20));
+    assert_eq!((mixed.our_bytes_read, mixed.device_bytes_read), (7 << 20, Some(7 << 20)));
+    assert_eq!((mixed.our_bytes_written, mixed.device_bytes_written), (3 << 20, Some(4 << 20)));
+    assert_eq!(mixed.foreign_share, Some(0.0), "a file system writes for itself");
+    assert_eq!(of((7 << 20, 3 << 20), (12 << 20, 4 << 20)).foreign_share, Some(0.5));
+    let states: Vec<CheckOutcome> = mixed.checks().iter().map(|check| check.outcome).collect();
+    let unknown = states.iter().filter(|outcome| **outcome == CheckOutcome::Unknown).count();
+    assert_eq!(
+        unknown,
+        1,
+        "only what the preflight knows, whether blocks were written: {:?}",
+        mixed.checks()
+    );
+    let writes = of((0, 8 << 20), (0, 8 << 20));
+    let names: Vec<String> = writes.checks().into_iter().map(|check| check.name).collect();
+    assert!(!names.contains(&"page cache bypassed".to_owned()), "{names:?}");
+    assert!(names.contains(&"writes reached the device".to_owned()), "{names:?}");
+}
+
+/// Regression: "the figure is known to +-inf % only", and the result not believable for it.
+#[test]
+fn what_was_too_short_for_an_interval_is_not_infinitely_wide() {
+    let (run, phase) = (Phase::RandomWrites.run_name(1), Some(Phase::RandomWrites));
+    let levels = vec![RunLevels { run, phase, low: 7650.0, high: 17_310.0, half_width: f64::INFINITY }];
+    let evidence = Evidence { levels, ..good() };
+    assert_eq!(evidence.verdict().state, VerdictState::Believable);
+    assert!(evidence.checks().iter().all(|check| !check.seen.contains("inf")));
 }

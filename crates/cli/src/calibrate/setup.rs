@@ -7,13 +7,15 @@ use anyhow::{Result, bail};
 use fathom_calibrate::plan::Planner;
 use fathom_calibrate::precision;
 use fathom_calibrate::schedule::{Calibration, Question};
+use fathom_engine::guard::same_place;
 use fathom_host::{Room, Roots, lock};
-use fathom_record::Note;
+use fathom_record::{Note, Phase};
 use fathom_session::interference::Others;
 use fathom_session::layout::Layout;
 use fathom_session::preflight::{self, Found};
-use fathom_session::{Ended, Session, targets};
+use fathom_session::{Ended, Interrupt, Session, targets};
 use fathom_spec::*;
+use std::io::Write;
 use std::path::Path;
 
 /// Ends with wrong usage: exit status 2.
@@ -50,6 +52,17 @@ pub(super) fn check_sizes(args: &Calibrate, names: &[String]) -> Result<()> {
             wrong!(
                 "{option} {size} is no multiple of 512 bytes, the smallest block of any disk\nhint: 8k is a database's, 1m a large one"
             );
+        }
+    }
+    Ok(())
+}
+
+/// A simulated device that makes no sense is wrong usage, said before anything is done.
+pub(crate) fn check_simulated(names: &[String]) -> Result<()> {
+    for name in names {
+        let device = name.strip_prefix("sim:").map(str::parse::<fathom_drive::sim::Device>);
+        if let Some(Err(error)) = device {
+            wrong!("{name} is no simulated device: {error}\nhint: such as sim:ways=32,service=100us");
         }
     }
     Ok(())
@@ -124,10 +137,45 @@ fn room_text(name: &str, args: &Calibrate) -> Result<String> {
     })
 }
 
+/// What would be measured, and whether it would be written.
 pub(super) fn dry_run(args: &Calibrate, names: &[String], session: &Session<'_>) -> Result<Ended> {
+    let consent =
+        |name: &str| args.consent.write_consent.iter().any(|given| same_place(given, Path::new(name)));
+    let made = |name: &str| targets::is_simulated(name) || Path::new(name).is_dir();
+    let writes = !args.consent.read_only && names.iter().all(|name| made(name) || consent(name));
+    if args.mix.is_some() && !writes {
+        bail!(NO_CONSENT_FOR_MIX);
+    }
+    let mut out = session.console.out();
+    let (mut size, mut devices) = (0, Vec::new());
+    for name in names.iter().filter(|name| !targets::is_simulated(name)) {
+        let storage = targets::look(&session.roots, name)?;
+        size += if Path::new(name).is_dir() { 0 } else { storage.size_bytes.unwrap_or(0) };
+        devices.extend(storage.disks.iter().map(|disk| disk.name.clone()));
+    }
+    devices.sort_unstable();
+    devices.dedup();
+    let what = match names {
+        [one] => fathom_spec::names::printable(&targets::absolute(one)),
+        many => format!("{} targets", many.len()),
+    };
+    let size = if size > 0 { format!(", {}", Bytes(size)) } else { String::new() };
+    let on = if devices.is_empty() { String::new() } else { format!(", on {}", devices.join(", ")) };
+    let written = match (writes, names.iter().any(|name| Path::new(name).is_dir())) {
+        (false, false) => "Nothing will be written.",
+        (false, true) => "Nothing will be written but a test file, which is removed afterwards.",
+        (true, true) => "It writes to files that it makes and removes afterwards.",
+        (true, false) => "It will be WRITTEN to, whatever it holds.",
+    };
+    writeln!(out, "Would measure {what}{size}{on}. {written}")?;
     let anything = || vec![Target::Null(Bytes(GIB))];
-    let planner = Planner { reads: anything(), writes: anything(), log: anything().pop(), ..planner(args) };
-    let calibration = Calibration::new(question(args, None, !args.consent.read_only), planner);
+    let mut planner = Planner { reads: anything(), ..planner(args) };
+    if writes {
+        planner.writes = anything();
+        // A file or device of the user's own has no commit log beside it.
+        planner.log = names.iter().any(|name| made(name)).then_some(Target::Null(Bytes(GIB)));
+    }
+    let calibration = Calibration::new(question(args, None, writes), planner);
     let mut steps = Vec::new();
     for name in names.iter().filter(|name| Path::new(name).is_dir()) {
         steps.push(fathom_render::history::Step {
@@ -141,9 +189,17 @@ pub(super) fn dry_run(args: &Calibrate, names: &[String], session: &Session<'_>)
         description: outline.what,
         length: outline.length,
     }));
-    fathom_render::history::write_dry_run(&steps, session.environment.style(), &mut session.console.out())?;
+    steps.extend(args.sustain.map(|length| fathom_render::history::Step {
+        name: Phase::Sustained.title().to_owned(),
+        description: "the best load, held".to_owned(),
+        length,
+    }));
+    fathom_render::history::write_dry_run(&steps, session.environment.style(), &mut out)?;
     Ok(Ended::Done)
 }
+
+/// A mix writes, which nobody allowed.
+pub(super) const NO_CONSENT_FOR_MIX: &str = "--mix writes, and there is no consent for that\nhint: say --write-consent for each target, or name a directory";
 
 pub(super) fn request_facts(args: &Calibrate) -> serde_json::Value {
     let limit = match args.max_latency.of {
@@ -172,42 +228,60 @@ pub(super) fn layout(path: &str, room: Bytes, asked: bool, count: u64, args: &Ca
     layout.plan()
 }
 
-pub(super) fn take_locks(found: &Found, session: &Session<'_>) -> Result<lock::Locks> {
+/// Waits for another calibration of these disks to end, as long as the user said.
+pub(super) fn take_locks(
+    args: &Calibrate,
+    found: &Found,
+    session: &Session<'_>,
+    interrupt: &Interrupt,
+) -> Result<lock::Locks> {
+    let clock = fathom_drive::Clock::start();
+    let mut told = false;
     let owner = lock::Owner {
         pid: std::process::id(),
         since: session.environment.now(),
         command: session.command.join(" "),
     };
     let places = lock::LockPlaces::of_user(&session.roots, session.environment.runtime_directory());
-    lock::acquire(&places, &lock::lock_names(&found.storages), &owner).map_err(|error| match error {
-        lock::LockError::Held { .. } => {
-            anyhow::anyhow!(
-                "{error}\nhint: one calibration at a time on a disk: wait for it (fathom status), or end it"
-            )
+    loop {
+        match lock::acquire(&places, &lock::lock_names(&found.storages), &owner) {
+            Ok(locks) => return Ok(locks),
+            Err(error @ lock::LockError::Held { .. }) if clock.now() < args.wait.0 && !interrupt.raised() => {
+                if !std::mem::replace(&mut told, true) {
+                    session.console.complain(format_args!("waiting at most {}: {error}", args.wait));
+                }
+                std::thread::sleep(WAIT_STEP);
+            }
+            Err(error @ lock::LockError::Held { .. }) => {
+                bail!("{error}\nhint: one calibration at a time on a disk: --wait 10m waits for it")
+            }
+            Err(error) => bail!("{error}\nhint: make {} a directory of your own", names::shown(&places.own)),
         }
-        error => anyhow::anyhow!("{error}\nhint: make {} a directory of your own", names::shown(&places.own)),
-    })
+    }
 }
+
+/// How often is looked whether a wait is over.
+const WAIT_STEP: std::time::Duration = std::time::Duration::from_millis(500);
 
 /// Refuses a busy disk, or notes who uses it and watches over him.
 pub(super) fn quiet(
     args: &Calibrate,
     roots: &Roots,
     found: &Found,
+    interrupt: &Interrupt,
     notes: &mut Vec<Note>,
 ) -> Result<Option<Others>> {
     let mut busy = preflight::busy(roots, &found.disks, Nanos::from_millis(300));
+    let clock = fathom_drive::Clock::start();
     // Somebody may only be finishing: write-back of what was just built, a checkpoint.
-    for _ in 0..10 {
-        if busy.is_none() || args.while_busy {
-            break;
-        }
+    let patience = args.wait.0.max(Nanos::from_seconds(10).0);
+    while busy.is_some() && !args.while_busy && !interrupt.raised() && clock.now() < patience {
         busy = preflight::busy(roots, &found.disks, Nanos::from_millis(1000));
     }
     let Some(busy) = busy else { return Ok(None) };
     if !args.while_busy {
         bail!(
-            "{}\nhint: measure when it is idle, or say --while-busy: then the run ends when the others' latency doubles",
+            "{}\nhint: --wait 10m waits until it is idle; with --while-busy the run ends when the others' latency doubles",
             busy.told
         );
     }

@@ -105,7 +105,7 @@ fn a_disk_that_fills_up_during_the_layout_ends_the_run_and_leaves_nothing() {
     }
     let said =
         child.ended().refuses(1, &["the layout failed", "No space left on device", "at byte ", "--size"]);
-    assert!(!said.out.contains("max_iops"), "{}", said.out);
+    assert!(!said.out.contains("Random read"), "{}", said.out);
     assert!(scratch_files(&disk.mount).is_empty());
     std::fs::remove_file(other).unwrap();
     let history = disk.place.say(&["status"]).ends(0);
@@ -118,7 +118,7 @@ fn an_interrupted_layout_ends_with_130_and_leaves_no_scratch_file() {
     let Some(disk) = Disk::own("intlayout") else { return };
     let child = slow_layout(&disk);
     let said = child.signal("INT").ends(130);
-    assert!(!said.out.contains("max_iops"), "{}", said.out);
+    assert!(!said.out.contains("Random read"), "{}", said.out);
     assert!(scratch_files(&disk.mount).is_empty());
 }
 

@@ -188,7 +188,7 @@ fn what_would_take_more_memory_than_there_is_is_an_error_that_names_the_option()
         (&["fio", "--name=a", "--numjobs=24k", "--ioengine=null", "--size=1m"][..], 1, "lower numjobs="),
         (&["run", "--read", "random", "--workers", "4096", "--no-preflight", "null"], 1, "lower --workers"),
         (&["bonnie++", "-n", "1000000:0:0", "-s", "0", "-u", "root", "-q"], 1, "lower -c or -n"),
-        (&["run", "--read", "random", "sim:service=4294967296100us"], 1, "more than an hour"),
+        (&["run", "--read", "random", "sim:service=4294967296100us"], 2, "more than an hour"),
         (&["run", "--read", "random", "--depth", "60000", "sim:service=30m"], 1, "outstanding I/Os"),
     ] {
         let mut command = std::process::Command::new("sh");

@@ -22,6 +22,7 @@ mod fio_places;
 mod fio_replay;
 mod fio_report;
 mod fio_terms;
+mod formats;
 mod guard;
 mod guard_matrix;
 mod input;

@@ -154,7 +154,7 @@ fn the_record_is_json_with_the_paths_that_scripts_read() {
 
 #[test]
 fn the_three_lines_of_calibrate_io_begin_lines_of_their_own() {
-    let out = Place::new().say(&["calibrate", SIMULATED]).ends(0).out;
+    let out = Place::new().say(&["calibrate", SIMULATED, "--format", "oracle"]).ends(0).out;
     for head in ["max_iops = ", "latency  = ", "max_mbps = "] {
         assert_eq!(out.lines().filter(|line| line.starts_with(head)).count(), 1, "{head}: {out}");
     }
@@ -177,7 +177,7 @@ fn what_goes_to_no_terminal_has_no_escapes_and_neither_has_what_goes_to_one_with
         place.at_home(&mut command);
         command.env("TERM", "xterm").envs(no_color.map(|value| ("NO_COLOR", value)));
         let said = say(command).ends(0);
-        assert!(said.out.contains("40000"), "{}", said.out);
+        assert!(said.out.contains("40,000"), "{}", said.out);
         assert_eq!(said.out.contains('\u{1b}'), escapes, "NO_COLOR={no_color:?}: {:?}", said.out);
     }
 }

@@ -20,19 +20,22 @@ fn a_mix_has_a_line_of_its_own_and_a_search_that_the_time_ended_says_so() {
     let place = Place::new();
     let words = ["calibrate", "sim:ways=8,service=100us", "--mix", "70/30"];
     let said = place.say(&words).ends(0);
-    let line = "mixed      80000      +- 0 %     8 KiB random reads and writes/s, 70 % reads, 8";
-    assert!(said.out.contains(line), "{}", said.out);
+    let shown = said.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    let line = "Random read/write 70/30 8 KiB 80,000 IOPS 80,000 .. 80,000 8 100 us unknown";
+    assert!(shown.contains(line), "{}", said.out);
     let said = place.say(&[&words[..], &["--time", "20s"]].concat()).ends(0);
     let told = said.out.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(told.contains("the time was over before more load was tried, and there may be more: "), "{told}");
+    assert!(told.contains("time limit reached before saturation, the maximum may be higher: "), "{told}");
     assert!(told.contains("random writes"), "{told}");
+    assert!(!told.contains("--time"), "a simulated device has no use for more time: {told}");
 }
 
 #[test]
 fn a_simulated_device_that_makes_no_sense_is_refused() {
     let place = Place::new();
     for device in ["sim:banana=1", "sim:service=fast", "sim:ways=-1"] {
-        place.say(&["calibrate", device]).refuses(1, &[]);
+        place.say(&["calibrate", device]).refuses(2, &[]);
+        place.say(&["run", "--read", "random", device]).refuses(2, &[]);
     }
     place.say(&["calibrate", "sim:ways=1", "sim:ways=2"]).refuses(1, &["measured alone"]);
 }

@@ -129,11 +129,7 @@ pub fn calibration(id: &str) -> ResultRecord {
         exploring: false,
         run: Some(0),
     };
-    let checks = vec![Check {
-        name: "page cache bypassed".into(),
-        outcome: CheckOutcome::Passed,
-        seen: "all of it".into(),
-    }];
+    let checks = vec![Check::new("page cache bypassed", CheckOutcome::Passed, "all of it")];
     ResultRecord {
         schema: SCHEMA,
         id: id.into(),
@@ -145,6 +141,7 @@ pub fn calibration(id: &str) -> ResultRecord {
         ended: "2026-01-02T03:05:06.654321Z".into(),
         ending: Ending::Complete,
         targets: vec!["/data/one".into()],
+        simulated: false,
         max_latency: "20ms".parse().ok(),
         facts: serde_json::json!({ "machine": { "cpus": 2 }, "num_physical_disks": 3 }),
         runs: vec![
@@ -160,6 +157,7 @@ pub fn calibration(id: &str) -> ResultRecord {
         .into(),
         curves: vec![Curve { name: CurveName::SmallReads, points: vec![point], knee: Some(0) }],
         verdict: judge(checks),
+        expectations: Vec::new(),
         notes: vec![Note { text: "the file is young".into(), hint: Some("wait".into()) }],
     }
 }

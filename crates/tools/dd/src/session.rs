@@ -6,7 +6,6 @@ mod open;
 
 use crate::{self as dd, Asked, Moved, Options, Quotes, Status, named, records as counted, shell_quoted};
 use fathom_record::*;
-use fathom_render::terminal::Style;
 use fathom_session::measurement::{existing, load_of};
 use fathom_session::signals::{
     die_of_file_size_limit, die_of_interrupt, die_of_pipe, interruptible, met_file_size_limit,
@@ -34,7 +33,7 @@ impl Tool for Dd {
         run(words, session)
     }
 
-    fn show(&self, record: &ResultRecord, _: &str, _: Style, out: &mut dyn Write) -> anyhow::Result<()> {
+    fn show(&self, record: &ResultRecord, out: &mut dyn Write) -> anyhow::Result<()> {
         show(record, out)
     }
 }

@@ -100,15 +100,17 @@ pub fn import(text: &str, imported: &Imported<'_>) -> Result<ResultRecord, Impor
         ended: ended.clone(),
         ending: if failed { Ending::Failed } else { Ending::Complete },
         targets,
+        simulated: false,
         facts: document.clone(),
         runs: Vec::new(),
         summary: summary(jobs),
         curves: Vec::new(),
-        verdict: judge(vec![Check {
-            name: "measured by fathom".to_owned(),
-            outcome: CheckOutcome::Unknown,
-            seen: format!("the figures are those of {peer}, which tells no intervals"),
-        }]),
+        verdict: judge(vec![Check::new(
+            "measured by fathom",
+            CheckOutcome::Unknown,
+            format!("the figures are those of {peer}, which tells no intervals"),
+        )]),
+        expectations: Vec::new(),
         notes: Vec::new(),
     })
 }

@@ -404,11 +404,7 @@ fn a_steady_state_is_told_in_both_languages() {
 #[test]
 fn extras_stand_under_one_key_of_our_own() {
     let run = run_of(1);
-    let verdict = judge(vec![Check {
-        name: "steady".to_owned(),
-        outcome: CheckOutcome::Passed,
-        seen: "yes".to_owned(),
-    }]);
+    let verdict = judge(vec![Check::new("steady", CheckOutcome::Passed, "yes")]);
     let summary = Default::default();
     let extras = Extras { version: "1.0", record: "r1", summary: &summary, verdict: &verdict, notes: &[] };
     let (moment, jobs) = (moment(), [job(0)]);

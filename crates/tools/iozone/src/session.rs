@@ -263,9 +263,11 @@ fn measure(options: &Options, session: &mut Session<'_>) -> u8 {
     tell_notes(&record.notes, &environment, &console);
     match &options.html {
         Some(page) if !record.runs.is_empty() => {
-            match write_page(Path::new(page), |out| page_of(&record, out)) {
+            let mut text = Vec::new();
+            let made = page_of(&record, &mut text).map_err(|error| error.to_string());
+            match made.and_then(|()| write_page(Path::new(page), text).map_err(|error| error.to_string())) {
                 Ok(()) => status,
-                Err(error) => refuse(&error.to_string(), &console),
+                Err(error) => refuse(&error, &console),
             }
         }
         _ => status,

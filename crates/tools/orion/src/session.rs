@@ -10,7 +10,6 @@ use crate::{self as orion, Options, Point, Points, Report};
 use adaptive::{Axes, Enough};
 use anyhow::{Result, anyhow, bail};
 use fathom_record::*;
-use fathom_render::terminal::Style;
 use fathom_session::record_writer::write_page;
 use fathom_session::tool::Tool;
 use fathom_session::watch::{Progress, Watch};
@@ -38,7 +37,7 @@ impl Tool for Orion {
         status(ended, &session.console)
     }
 
-    fn show(&self, record: &ResultRecord, _: &str, _: Style, out: &mut dyn Write) -> Result<()> {
+    fn show(&self, record: &ResultRecord, out: &mut dyn Write) -> Result<()> {
         show(record, out)
     }
 
@@ -219,7 +218,9 @@ impl Job<'_> {
         };
         files.summary(report, &done, ending.as_deref())?;
         if let (Some(path), Some(finished)) = (&report.options.html, &finished) {
-            write_page(Path::new(path), |out| fathom_render::matrix::write(&finished.record, out))?;
+            let mut page = Vec::new();
+            fathom_render::matrix::write(&finished.record, &mut page)?;
+            write_page(Path::new(path), page)?;
         }
         let mut out = console.out();
         if report.options.layout == orion::Layout::V11_2 {

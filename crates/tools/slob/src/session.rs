@@ -32,11 +32,8 @@ mod work;
 use anyhow::Result;
 use args::{Command, Slob as Args};
 use clap::Parser;
-use fathom_record::ResultRecord;
-use fathom_render::terminal::Style;
 use fathom_session::tool::Tool;
 use fathom_session::{Ended, Session, status};
-use std::io::Write;
 
 /// The tool, for the list of tools.
 pub struct Slob;
@@ -52,12 +49,6 @@ impl Tool for Slob {
 
     fn run(&self, words: &[String], session: &mut Session<'_>) -> u8 {
         called(words, session)
-    }
-
-    fn show(&self, record: &ResultRecord, saved: &str, style: Style, out: &mut dyn Write) -> Result<()> {
-        let mut text = Vec::new();
-        fathom_render::sessions::write(record, Some(saved), style, &mut text)?;
-        Ok(out.write_all(&text)?)
     }
 }
 

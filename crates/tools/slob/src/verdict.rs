@@ -44,7 +44,7 @@ impl Judged {
             Meaning::Cache => CheckOutcome::Failed,
             Meaning::Unknown => CheckOutcome::Unknown,
         };
-        Check { name: "physical reads close to logical reads".to_owned(), outcome, seen: self.says.clone() }
+        Check::new("physical reads close to logical reads", outcome, self.says.clone())
     }
 }
 
@@ -177,7 +177,7 @@ pub fn mix(run: &Run, settings: &Settings) -> Option<Check> {
         settings.update_pct, settings.scan_pct
     );
     let outcome = if far { CheckOutcome::Failed } else { CheckOutcome::Passed };
-    Some(Check { name: "the mix that was asked for".to_owned(), outcome, seen })
+    Some(Check::new("the mix that was asked for", outcome, seen))
 }
 
 /// The sentence that puts a database beside its disk: reads a second of the one, and of the other at that mean latency, ns.

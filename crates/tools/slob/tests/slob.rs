@@ -329,11 +329,13 @@ fn record(samples: Vec<Sample>) -> ResultRecord {
         ended: "2026-11-21T07:06:25+00:00".into(),
         ending: Ending::Complete,
         targets: Vec::new(),
+        simulated: false,
         facts: serde_json::Value::Null,
         runs: vec![run],
         summary: Default::default(),
         curves: Vec::new(),
         verdict: Verdict { state: VerdictState::CannotTell, checks: Vec::new() },
+        expectations: Vec::new(),
         notes: Vec::new(),
     }
 }

@@ -212,6 +212,9 @@ pub struct Run {
     /// Write awr.txt, db_stats.out, iostat.out, vmstat.out, mpstat.out and tm.out into this directory
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub files: Option<PathBuf>,
+    /// A name of your own for the run
+    #[arg(long, help_heading = "Output")]
+    pub label: Option<String>,
     /// Where the result goes
     #[command(flatten)]
     pub output: Output,
@@ -241,6 +244,9 @@ pub struct Sweep {
     /// Where
     #[command(flatten)]
     pub place: Place,
+    /// A name of your own for the run
+    #[arg(long, help_heading = "Output")]
+    pub label: Option<String>,
     /// Where the result goes
     #[command(flatten)]
     pub output: Output,
@@ -273,12 +279,9 @@ pub struct Report {
     /// In which form
     #[arg(long = "as", value_enum, value_name = "FORM", default_value = "text")]
     pub form: Form,
-    /// As JSON
-    #[arg(long)]
-    pub json: bool,
-    /// Write the page again
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub html: Option<PathBuf>,
+    /// Where it goes
+    #[command(flatten)]
+    pub output: Output,
     /// Write all its files into this directory
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub files: Option<PathBuf>,
@@ -301,6 +304,9 @@ pub struct Observe {
     /// Where
     #[command(flatten)]
     pub place: Place,
+    /// A name of your own for the run
+    #[arg(long, help_heading = "Output")]
+    pub label: Option<String>,
     /// Where the result goes
     #[command(flatten)]
     pub output: Output,

@@ -10,9 +10,9 @@ use crate::verdict::{Judged, Meaning};
 use anyhow::{Result, bail};
 use fathom_calibrate::sessions::disk_latency_at;
 use fathom_record::*;
-use fathom_session::record_writer::write_page;
+use fathom_session::output;
 use fathom_session::watch::{Progress, Watch};
-use fathom_session::{Console, End, Ended, Figures, Finished, Grounds, Session};
+use fathom_session::{End, Ended, Figures, Finished, Grounds, Session};
 use fathom_spec::Nanos;
 use std::io::Write;
 
@@ -33,7 +33,7 @@ pub fn run(args: &Observe, session: &mut Session<'_>) -> Result<Ended> {
     let mut here = DatabaseTarget::open(&args.place, &asked, 1, session, &|| interrupt.raised())?;
     let mut told = counter_deltas::told(&asked, &here, 0, Nanos(0));
     let curve = sweep::disk_curve(session, &told.disks);
-    let mut measurement = records::begin(&told, &mut here, session, &args.place, &args.output);
+    let mut measurement = records::begin(&told, &mut here, session, &args.place, &args.label);
     let mut nobody = ();
     let mut machine = Machine::new(&mut nobody, here.database.roots.clone(), here.processes());
     let mut watch = Watch::new(&mut machine, &progress, &interrupt, "observing".to_owned(), args.length);
@@ -60,7 +60,7 @@ pub fn run(args: &Observe, session: &mut Session<'_>) -> Result<Ended> {
         Whose::Unknown => CheckOutcome::Unknown,
         Whose::Storage | Whose::Host | Whose::Database => CheckOutcome::Noted,
     };
-    let check = Check { name: "database, host or storage".to_owned(), outcome, seen: says.clone() };
+    let check = Check::new("database, host or storage", outcome, says.clone());
     told.counted = vec![counted];
     told.shown = counter_deltas::shown(&run, &here);
     measurement.record.facts = here.found.facts(serde_json::json!({ "slob": &told }))?;
@@ -76,7 +76,7 @@ pub fn run(args: &Observe, session: &mut Session<'_>) -> Result<Ended> {
         },
     );
     let shown = Shown { demand: &demand, expected, says: &says };
-    show(args, &finished, shown, &here, &console)?;
+    show(args, &finished, shown, &here, session)?;
     let interrupted = finished.record.ending == Ending::Interrupted;
     here.close()?;
     Ok(if interrupted { Ended::Interrupted } else { Ended::Done })
@@ -94,25 +94,17 @@ fn show(
     finished: &Finished,
     Shown { demand, expected, says }: Shown<'_>,
     here: &DatabaseTarget,
-    console: &Console,
+    session: &Session<'_>,
 ) -> Result<()> {
-    let (out, record) = (&mut console.out(), &finished.record);
-    if args.output.json {
-        fathom_render::json::write(record, out)?;
-    } else {
-        demand::write(demand, expected, out)?;
-        writeln!(out, "\nverdict     {says}\n")?;
-        let directory =
-            here.data_path().map(|path| if path.is_file() { path.with_file_name("") } else { path });
-        let name = directory.map(|path| path.display().to_string()).filter(|name| !name.is_empty());
-        if demand.disks_known {
-            demand::jobs(demand, name.as_deref().unwrap_or("."), out)?;
-        }
-        writeln!(out, "\nsaved       {}", finished.saved)?;
+    let mut out = Vec::new();
+    demand::write(demand, expected, &mut out)?;
+    writeln!(out, "\nverdict     {says}\n")?;
+    let directory = here.data_path().map(|path| if path.is_file() { path.with_file_name("") } else { path });
+    let name = directory.map(|path| path.display().to_string()).filter(|name| !name.is_empty());
+    if demand.disks_known {
+        demand::jobs(demand, name.as_deref().unwrap_or("."), &mut out)?;
     }
-    out.flush()?;
-    if let Some(path) = &args.output.html {
-        write_page(path, |out| fathom_render::html::write(record, out))?;
-    }
-    Ok(())
+    writeln!(out, "\nsaved       {}", finished.saved)?;
+    let shown = output::Shown { text: Some(out), ..output::Shown::ended(&finished.record, &finished.saved) };
+    args.output.show(&shown, &session.environment, &session.console)
 }

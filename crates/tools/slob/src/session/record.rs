@@ -3,7 +3,6 @@
 use super::args::Place;
 use super::place::{DatabaseTarget, without_secrets};
 use crate::RunContext;
-use fathom_session::output::Output;
 use fathom_session::{Measurement, Session, Setup};
 use fathom_spec::Permits;
 
@@ -13,7 +12,7 @@ pub fn begin<'s>(
     here: &mut DatabaseTarget,
     session: &'s mut Session<'_>,
     place: &Place,
-    output: &Output,
+    label: &Option<String>,
 ) -> Measurement<'s> {
     session.command = without_secrets(&session.command, place, &here.database.url);
     let mut found = here.found.clone();
@@ -21,7 +20,7 @@ pub fn begin<'s>(
     found.disks = here.sampled_disks.clone();
     let setup = Setup {
         tool: "slob",
-        label: output.label.clone(),
+        label: label.clone(),
         targets: vec![here.database.url.to_string()],
         ready: &[],
         permits: Permits::default(),

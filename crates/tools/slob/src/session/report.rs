@@ -5,8 +5,9 @@ use super::files;
 use crate::{RunContext, awr, log, sysstat};
 use anyhow::{Result, anyhow, bail};
 use fathom_record::ResultRecord;
-use fathom_session::record_writer::{alive, write_page};
-use fathom_session::{Ended, Session};
+use fathom_session::output::Shown;
+use fathom_session::record_writer::alive;
+use fathom_session::{Ended, Session, WrongUsage};
 use fathom_store::{Filter, Store};
 use std::io::Write;
 
@@ -18,7 +19,7 @@ pub fn run(args: &Report, session: &Session<'_>) -> Result<Ended> {
     let wanted = match &args.run {
         Some(run) if run != "last" => run.clone(),
         _ => {
-            let filter = Filter { tool: Some("slob".to_owned()), label: None, state: None, limit: Some(1) };
+            let filter = Filter { tool: Some("slob".to_owned()), limit: Some(1), ..Filter::default() };
             let listed = store.list(&filter, &alive)?;
             listed.first().map(|line| line.number.to_string()).ok_or_else(nothing)?
         }
@@ -33,22 +34,24 @@ pub fn run(args: &Report, session: &Session<'_>) -> Result<Ended> {
             stored.listing.number
         );
     }
-    let mut out = session.console.out();
-    match (args.json, args.form) {
-        (true, _) => fathom_render::json::write(&record, &mut out)?,
-        (false, Form::Text) => {
-            let saved = format!("run {}", stored.listing.number);
-            fathom_render::sessions::write(&record, Some(&saved), session.environment.style(), &mut out)?;
+    let text = match args.form {
+        Form::Text => None,
+        _ if !args.output.is_text() => {
+            bail!(WrongUsage(
+                "--as is a form of its own beside --format\nhint: leave one of them out".to_owned()
+            ));
         }
-        (false, form) => write(form, &record, &mut out)?,
-    }
+        form => {
+            let mut text = Vec::new();
+            write(form, &record, &mut text)?;
+            Some(text)
+        }
+    };
+    let shown = Shown { record: &record, saved: None, tool: None, text };
+    args.output.show(&shown, &session.environment, &session.console)?;
     if let Some(directory) = &args.files {
         files::write(&told(&record)?, &record, main_run(&record), directory, &[])?;
     }
-    if let Some(path) = &args.html {
-        write_page(path, |out| fathom_render::html::write(&record, out))?;
-    }
-    out.flush()?;
     Ok(Ended::Done)
 }
 

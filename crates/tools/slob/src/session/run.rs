@@ -14,7 +14,7 @@ use anyhow::{Context as _, Result, bail};
 use fathom_database::{Length, Settings};
 use fathom_record::*;
 use fathom_session::measurement::figures_of;
-use fathom_session::record_writer::write_page;
+use fathom_session::output::Shown;
 use fathom_session::watch::{Progress, Watch};
 use fathom_session::{Console, End, Ended, Environment, Figures, Finished, Grounds, Measurement, Session};
 use fathom_spec::{Nanos, Plan};
@@ -155,12 +155,12 @@ fn measure(
     user: User<'_>,
     session: &mut Session<'_>,
 ) -> Result<Ended> {
-    let Args { work, place, output, .. } = args;
+    let Args { work, place, label, .. } = args;
     let job = Job { asked, settings, args, environment: session.environment.clone(), console: user.console };
     let length = length(asked, work);
     let plan = settings.plan(&here.database.url, length);
     let mut told = counter_deltas::told(asked, here, settings.blocks, length.warm_up);
-    let mut measurement = records::begin(&told, here, session, place, output);
+    let mut measurement = records::begin(&told, here, session, place, label);
     let files = job.files();
     job.opening(&told)?;
     job.external("pre")?;
@@ -194,9 +194,6 @@ fn measure(
     }
     job.closing(&told, &finished)?;
     job.external("end")?;
-    if let Some(path) = &output.html {
-        write_page(path, |out| fathom_render::html::write(&finished.record, out))?;
-    }
     match (finished.record.ending, lost) {
         (Ending::Interrupted, _) => Ok(Ended::Interrupted),
         (_, Some(lost)) => {
@@ -214,7 +211,7 @@ impl Job<'_> {
 
     /// Do the scripts' lines go to stdout?
     fn speaks(&self) -> bool {
-        !self.args.output.json
+        self.args.output.is_text()
             && (self.asked.conf.is_some() || self.args.words.is_some() || self.args.schemas.is_some())
     }
 
@@ -273,11 +270,7 @@ impl Job<'_> {
     }
 
     fn closing(&self, told: &RunContext, finished: &Finished) -> Result<()> {
-        let (out, record) = (&mut self.console.out(), &finished.record);
-        if self.args.output.json {
-            fathom_render::json::write(record, out)?;
-            return Ok(out.flush()?);
-        }
+        let out = &mut self.console.out();
         if self.speaks() {
             let seconds = told.counted.first().map_or(0, |counted| counted.whole_seconds());
             match (&told.shown, told.settings.words) {
@@ -297,8 +290,8 @@ impl Job<'_> {
             }
             writeln!(out)?;
         }
-        fathom_render::sessions::write(record, Some(&finished.saved), self.environment.style(), out)?;
-        Ok(out.flush()?)
+        let shown = Shown::ended(&finished.record, &finished.saved);
+        self.args.output.show(&shown, &self.environment, self.console)
     }
 
     /// Calls EXTERNAL_SCRIPT with a word.

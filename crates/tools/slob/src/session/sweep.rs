@@ -11,15 +11,14 @@ use fathom_calibrate::search::{Ask, Ended as SearchEnded, Found, LoadSearch, See
 use fathom_calibrate::sessions;
 use fathom_database::{Length, Settings};
 use fathom_record::*;
-use fathom_render::terminal::Style;
 use fathom_session::measurement::figures_of;
-use fathom_session::record_writer::{alive, write_page};
+use fathom_session::output::Shown;
+use fathom_session::record_writer::alive;
 use fathom_session::watch::Progress;
-use fathom_session::{Console, End, Ended, Figures, Finished, Grounds, Measurement, Session};
+use fathom_session::{End, Ended, Figures, Grounds, Measurement, Session};
 use fathom_spec::Nanos;
 use fathom_store::{Filter, Store};
 use std::collections::BTreeMap;
-use std::io::Write;
 use std::path::Path;
 
 /// Runs the command.
@@ -68,7 +67,7 @@ fn measure(
     let told = counter_deltas::told(asked, here, settings.blocks, warm_up(args));
     let calibration = disk_curve(session, &told.disks);
     let (environment, console) = (session.environment.clone(), session.console.clone());
-    let measurement = records::begin(&told, here, session, &args.place, &args.output);
+    let measurement = records::begin(&told, here, session, &args.place, &args.label);
     let mut points =
         Points { args, settings, told, measurement, here, user, seen: Vec::new(), figures: None };
     let outcome = points.measure();
@@ -94,7 +93,7 @@ fn measure(
     }
     measurement.record.facts = here.found.facts(serde_json::json!({ "slob": &told }))?;
     let finished = measurement.close();
-    show(args, &finished, environment.style(), &console)?;
+    args.output.show(&Shown::ended(&finished.record, &finished.saved), &environment, &console)?;
     outcome?;
     let ended = finished.record.ending;
     Ok(if ended == Ending::Interrupted { Ended::Interrupted } else { Ended::Done })
@@ -198,7 +197,7 @@ impl Points<'_> {
 fn calibration(session: &Session<'_>, disks: &[String]) -> Option<(i64, ResultRecord)> {
     let path = session.store.as_ref().filter(|path| path.exists())?;
     let store = Store::open_read_only(path).ok()?;
-    let filter = Filter { tool: Some("calibrate".to_owned()), label: None, state: None, limit: Some(50) };
+    let filter = Filter { tool: Some("calibrate".to_owned()), limit: Some(50), ..Filter::default() };
     let listed = store.list(&filter, &alive).ok()?;
     listed.iter().find_map(|line| {
         let stored = store.get(&line.number.to_string(), &alive).ok()?;
@@ -252,17 +251,4 @@ fn beside_the_disk(
     figure.note = Some(says.clone());
     record.summary.insert(FigureName::OfTheDisk, figure);
     record.notes.push(Note { text: says, hint: None });
-}
-
-fn show(args: &Sweep, finished: &Finished, style: Style, console: &Console) -> Result<()> {
-    let (out, record) = (&mut console.out(), &finished.record);
-    match args.output.json {
-        true => fathom_render::json::write(record, out)?,
-        false => fathom_render::sessions::write(record, Some(&finished.saved), style, out)?,
-    }
-    out.flush()?;
-    if let Some(path) = &args.output.html {
-        write_page(path, |out| fathom_render::html::write(record, out))?;
-    }
-    Ok(())
 }
