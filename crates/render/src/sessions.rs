@@ -9,11 +9,11 @@ use std::io::{self, Write};
 /// The figures that such a run can have, with the name of their line and what they are.
 const FIGURES: [(FigureName, &str, &str); 13] = [
     (FigureName::Iops, "operations", "SQL operations a second"),
-    (FigureName::LogicalReads, "logical", "blocks a second that sessions asked the database's cache for"),
+    (FigureName::LogicalReads, "logical", "blocks a second that the sessions asked the database's cache for"),
     (FigureName::PhysicalReads, "physical", "blocks a second that were not in it, as the database counts"),
     (FigureName::PhysicalWrites, "written", "blocks a second that the database wrote"),
-    (FigureName::DeviceReads, "disk reads", "a second, as the disks below the data count"),
-    (FigureName::DeviceWrites, "disk write", "writes a second, as the disks below data and log count"),
+    (FigureName::DeviceReads, "disk reads", "a second on the disks below the data, by everybody"),
+    (FigureName::DeviceWrites, "disk write", "writes a second on the disks below data and log, by everybody"),
     (FigureName::LogMbps, "log", "MiB/s (2^20 bytes) of the database's log"),
     (FigureName::FromDisk, "from disk", "of the table blocks that were asked for"),
     (FigureName::SelectLatency, "select", "mean"),

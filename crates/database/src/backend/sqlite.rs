@@ -1,7 +1,9 @@
 //! SQLite: one file, a table `slobN` for each schema, pages of 8 KiB with rows of 5,000 bytes. The row's number is the physical
 //! order; an index finds the random key. One file has one writer at a time, whatever the number of sessions: that is SQLite's.
 
-use super::{Ability, Admin, Failure, FailureKind, Session, Told, name, not_one_row, not_ours, number};
+use super::{
+    Ability, Admin, Failure, FailureKind, Session, SharedWork, Told, name, not_one_row, not_ours, number,
+};
 use crate::counters::Counters;
 use crate::error::{DatabaseError, Result, Trouble};
 use crate::facts::{Facts, Proof, Schema, Shape, State};
@@ -32,6 +34,8 @@ pub(crate) struct Pager {
     hits: AtomicU64,
     misses: AtomicU64,
     writes: AtomicU64,
+    /// Rows that the sessions touched, told with the counters.
+    rows: AtomicU64,
 }
 
 impl Pager {
@@ -41,6 +45,7 @@ impl Pager {
         counters.add("pager", "cache_hit", self.hits.load(Relaxed));
         counters.add("pager", "cache_miss", self.misses.load(Relaxed));
         counters.add("pager", "cache_write", writes);
+        counters.add("tables", "rows_fetched", self.rows.load(Relaxed));
         counters.add("log", "bytes", writes * (u64::from(page_bytes) + 24));
         counters.add("log", "writes", writes);
     }
@@ -368,12 +373,14 @@ pub(super) struct SqliteSession {
     statements: Vec<Statements>,
     heavy: Option<Vec<u8>>,
     random: Xoshiro256Plus,
-    pager: Arc<Pager>,
+    work: Arc<SharedWork>,
     told: u32,
+    /// Rows touched that were not told yet.
+    rows: u64,
 }
 
 impl SqliteSession {
-    pub(super) fn open(url: &Url, ability: &Ability, pager: Arc<Pager>) -> Result<Self> {
+    pub(super) fn open(url: &Url, ability: &Ability, work: Arc<SharedWork>) -> Result<Self> {
         let file = url.file().unwrap_or(Path::new(""));
         let refused = |error| refused("cannot open a session", file, &error);
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -407,8 +414,9 @@ impl SqliteSession {
             statements,
             heavy: heavy.then(|| vec![b'X'; ability.filler_bytes as usize]),
             random: Xoshiro256Plus::seed_from_u64(ability.seed),
-            pager,
+            work,
             told: 0,
+            rows: 0,
         })
     }
 
@@ -416,18 +424,20 @@ impl SqliteSession {
         self.statements.iter().find(|s| s.schema == schema).unwrap_or(&self.statements[0])
     }
 
-    fn account(&mut self) {
+    fn account(&mut self, rows: u64) {
         self.told += 1;
+        self.rows += rows;
         if self.told.is_multiple_of(32) {
             self.tell();
         }
     }
 
-    fn tell(&self) {
-        let status = take_pager_status(&self.connection);
-        self.pager.hits.fetch_add(status.hits, Relaxed);
-        self.pager.misses.fetch_add(status.misses, Relaxed);
-        self.pager.writes.fetch_add(status.writes, Relaxed);
+    fn tell(&mut self) {
+        let (status, pager) = (take_pager_status(&self.connection), &self.work.pager);
+        pager.hits.fetch_add(status.hits, Relaxed);
+        pager.misses.fetch_add(status.misses, Relaxed);
+        pager.writes.fetch_add(status.writes, Relaxed);
+        pager.rows.fetch_add(std::mem::take(&mut self.rows), Relaxed);
     }
 
     fn count(&self, sql: &str, params: impl rusqlite::Params) -> std::result::Result<u64, Failure> {
@@ -457,7 +467,7 @@ fn keys(first: u64, count: u32) -> (i64, i64) {
 impl Session for SqliteSession {
     fn select(&mut self, schema: u32, first: u64, count: u32) -> std::result::Result<u64, Failure> {
         let seen = self.count(&self.of(schema).select, keys(first, count))?;
-        self.account();
+        self.account(seen);
         Ok(seen)
     }
 
@@ -474,13 +484,15 @@ impl Session for SqliteSession {
                 Some(filler) => statement.execute(params![low, high, String::from_utf8_lossy(filler)]),
             }
         };
-        change().map(|changed| changed as u64).map_err(failure)
+        let changed = change().map(|changed| changed as u64).map_err(failure)?;
+        self.rows += changed;
+        Ok(changed)
     }
 
     fn commit(&mut self) -> std::result::Result<(), Failure> {
         let commit = || self.connection.prepare_cached("COMMIT")?.execute([]);
         commit().map_err(failure)?;
-        self.account();
+        self.account(0);
         Ok(())
     }
 
@@ -493,7 +505,7 @@ impl Session for SqliteSession {
 
     fn scan(&mut self, schema: u32) -> std::result::Result<u64, Failure> {
         let seen = self.count(&self.of(schema).scan, [])?;
-        self.account();
+        self.account(seen);
         Ok(seen)
     }
 }

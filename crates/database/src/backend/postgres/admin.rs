@@ -7,6 +7,8 @@ use crate::error::{DatabaseError, Result, Trouble};
 use crate::facts::{Facts, Proof, Schema, Shape};
 use crate::rows::Rows;
 use crate::url::Url;
+use fathom_host::Roots;
+use fathom_host::process_time::parent_named;
 use postgres::types::ToSql;
 use postgres::{Client, Row};
 use std::io::Write;
@@ -27,7 +29,7 @@ pub(in crate::backend) struct PostgresAdmin {
 
 impl PostgresAdmin {
     pub(in crate::backend) fn open(url: &Url) -> Result<Self> {
-        let client = connect(url, "fathom")?;
+        let client = connect(url, super::ADMIN)?;
         let mut admin = PostgresAdmin { url: url.clone(), client, version: 0 };
         let row = admin.one("SELECT current_setting('server_version_num')::int", &[])?;
         admin.version = row.get::<_, i32>(0).max(0) as u32;
@@ -148,9 +150,9 @@ fn broken(url: &Url, error: &std::io::Error) -> DatabaseError {
 }
 
 const SETTINGS: &str = "SELECT name, setting || coalesce(' ' || unit, '') FROM pg_settings WHERE name IN \
-    ('shared_buffers', 'fsync', 'synchronous_commit', 'full_page_writes', 'wal_level', 'wal_compression', 'max_wal_size', \
-    'checkpoint_timeout', 'effective_io_concurrency', 'io_method', 'debug_io_direct', 'track_io_timing', \
-    'data_checksums', 'max_connections') ORDER BY name";
+    ('shared_buffers', 'fsync', 'synchronous_commit', 'full_page_writes', 'wal_sync_method', 'wal_level', 'wal_compression', \
+    'max_wal_size', 'checkpoint_timeout', 'effective_io_concurrency', 'io_method', 'debug_io_direct', 'track_io_timing', \
+    'track_wal_io_timing', 'commit_delay', 'data_checksums', 'autovacuum', 'max_connections') ORDER BY name";
 
 impl Admin for PostgresAdmin {
     fn facts(&mut self) -> Result<Facts> {
@@ -162,6 +164,10 @@ impl Admin for PostgresAdmin {
         let block_bytes = row.get::<_, i32>(1) as u32;
         let (data, log) = self.data()?;
         let settings = self.all(SETTINGS, &[])?;
+        let process = match self.url.is_local() {
+            true => Some(self.one("SELECT pg_backend_pid()", &[])?.get::<_, i32>(0).unsigned_abs()),
+            false => None,
+        };
         Ok(Facts {
             product: format!("PostgreSQL {}", row.get::<_, String>(0)),
             block_bytes,
@@ -171,6 +177,8 @@ impl Admin for PostgresAdmin {
             data,
             log,
             settings: settings.iter().map(|row| (row.get(0), row.get(1))).collect(),
+            // In another container the number would be another process's, which has not these names.
+            server_process: process.and_then(|pid| parent_named(&Roots::default(), pid, &super::PROCESSES)),
         })
     }
 
@@ -286,6 +294,11 @@ impl Admin for PostgresAdmin {
     fn counters(&mut self) -> Result<Counters> {
         let rows = self.all(&counters::question(self.version), &[])?;
         Ok(counters::read(&rows.iter().map(|row| (row.get(0), row.get(1), row.get(2))).collect::<Vec<_>>()))
+    }
+
+    fn waits(&mut self, ours: bool) -> Result<Vec<(String, u64)>> {
+        let rows = self.all(&counters::waits(ours), &[])?;
+        Ok(rows.iter().map(|row| (row.get(0), row.get::<_, i64>(1).unsigned_abs())).collect())
     }
 
     fn sessions_gone(&mut self) -> bool {

@@ -4,7 +4,7 @@ mod admin;
 mod counters;
 
 use super::statements::Statements;
-use super::{Ability, Failure, FailureKind, Session};
+use super::{Ability, Failure, FailureKind, Session, SharedWork};
 use crate::error::{DatabaseError, Result, Trouble};
 use crate::rows::write_letters;
 use crate::url::{Route, Url};
@@ -23,6 +23,12 @@ const OURS: &str = "^slob[1-9][0-9]*$";
 
 /// What sessions call themselves in `pg_stat_activity`.
 const SESSION: &str = "fathom session";
+
+/// What those that set up and read counters call themselves.
+const ADMIN: &str = "fathom";
+
+/// Short names of the server's processes.
+const PROCESSES: [&str; 2] = ["postgres", "postmaster"];
 
 fn connect(url: &Url, application: &str) -> Result<Client> {
     let mut config = postgres::Config::new();
@@ -125,10 +131,14 @@ const SETTINGS: &str = "SELECT set_config(name, CASE name WHEN 'plan_cache_mode'
      WHERE name IN ('plan_cache_mode', 'max_parallel_workers_per_gather', 'enable_bitmapscan', 'enable_seqscan', 'jit')";
 
 impl PostgresSession {
-    pub(super) fn open(url: &Url, ability: &Ability) -> Result<Self> {
+    pub(super) fn open(url: &Url, ability: &Ability, work: &SharedWork) -> Result<Self> {
         let mut client = connect(url, SESSION)?;
         let refused = |error| refused("cannot prepare a session", url, &error);
         client.query(SETTINGS, &[]).map_err(refused)?;
+        // Only some users may; then the server's own setting decides whether reads are timed.
+        let _ = client.batch_execute("SET track_io_timing = on");
+        let process = client.query_one("SELECT pg_backend_pid()", &[]).map_err(refused)?;
+        work.add_process(process.get::<_, i32>(0).unsigned_abs());
         let heavy = ability.redo == Redo::Heavy;
         let set = if heavy { "scratch = scratch + 1, filler = $3" } else { "scratch = scratch + 1" };
         let texts = |name: &str| {

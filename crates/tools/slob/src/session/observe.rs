@@ -35,7 +35,7 @@ pub fn run(args: &Observe, session: &mut Session<'_>) -> Result<Ended> {
     let curve = sweep::disk_curve(session, &told.disks);
     let mut measurement = records::begin(&told, &mut here, session, &args.place, &args.output);
     let mut nobody = ();
-    let mut machine = Machine::new(&mut nobody, here.database.roots.clone(), here.processes());
+    let mut machine = Machine::new(&mut nobody, &here.database);
     let mut watch = Watch::new(&mut machine, &progress, &interrupt, "observing".to_owned(), args.length);
     let outcome = here.database.observe(args.length, measurement.disks(), &mut watch);
     progress.clear();
@@ -54,7 +54,8 @@ pub fn run(args: &Observe, session: &mut Session<'_>) -> Result<Ended> {
         .and_then(|(_, curve)| disk_latency_at(&curve, demand.reads))
         .map(|ns| Nanos(ns as u64).millis());
     let (whose, says) = demand::judge(&demand, expected);
-    let unknown = Judged { from_disk: None, meaning: Meaning::Unknown, says: String::new() };
+    let unknown =
+        Judged { from_disk: None, meaning: Meaning::Unknown, advice: Vec::new(), says: String::new() };
     let summary = counter_deltas::figures(&run, 0, &here, (&counted, &unknown), None);
     let outcome = match whose {
         Whose::Unknown => CheckOutcome::Unknown,
@@ -62,7 +63,7 @@ pub fn run(args: &Observe, session: &mut Session<'_>) -> Result<Ended> {
     };
     let check = Check { name: "database, host or storage".to_owned(), outcome, seen: says.clone() };
     told.counted = vec![counted];
-    told.shown = counter_deltas::shown(&run, &here);
+    told.shown = counter_deltas::shown(&run);
     measurement.record.facts = here.found.facts(serde_json::json!({ "slob": &told }))?;
     measurement.found.buffered_below = None;
     measurement.found.in_memory = None;

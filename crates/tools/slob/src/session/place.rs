@@ -211,16 +211,6 @@ impl DatabaseTarget {
         Bytes(u64::from(self.database.facts.block_bytes.max(1)))
     }
 
-    /// Short names of the database's processes on this machine; none where it runs in this one.
-    pub fn processes(&self) -> &'static [&'static str] {
-        match self.database.url.brand {
-            Brand::Sqlite => &[],
-            _ if !self.database.url.is_local() => &["none of this machine"],
-            Brand::Postgres => &["postgres", "postmaster"],
-            Brand::Mysql => &["mariadbd", "mysqld"],
-        }
-    }
-
     /// The directory or file that its data is in, when it is on this machine.
     pub fn data_path(&self) -> Option<PathBuf> {
         data_path(&self.database)

@@ -8,8 +8,9 @@ use super::place::{DatabaseTarget, placed_by_setup};
 use super::settings::{self, CommandSettings, wrong};
 use super::user::User;
 use super::{counter_deltas, record as records, setup, work};
+use crate::counter_deltas::window_begins;
 use crate::log::{self, Kind};
-use crate::{RunContext, Words, verdict};
+use crate::{RunContext, Words, checks, verdict};
 use anyhow::{Context as _, Result, bail};
 use fathom_database::{Length, Settings};
 use fathom_record::*;
@@ -115,7 +116,7 @@ pub fn execute(
 ) -> Result<Run> {
     let length = plan.streams.iter().filter_map(|stream| stream.stop.time).max();
     let mut nobody = ();
-    let mut machine = Machine::new(&mut nobody, here.database.roots.clone(), here.processes());
+    let mut machine = Machine::new(&mut nobody, &here.database);
     let length = length.unwrap_or(Nanos(60_000_000_000));
     let mut watch = Watch::new(&mut machine, user.progress, user.interrupt, what, length);
     let mut run = measurement.run(plan, &mut watch)?;
@@ -234,9 +235,14 @@ impl Job<'_> {
         let seen = (&counted, &judged);
         summary.extend(counter_deltas::figures(run, 0, here, seen, operations.as_ref()));
         let mut checks = vec![judged.check()];
-        checks.extend(verdict::mix(run, &told.settings));
+        checks.extend(checks::counters(&counted, told));
+        checks.extend(checks::mix(run, &told.settings));
+        checks.extend(checks::durability(told));
+        let seconds = Nanos(run.length_ns.saturating_sub(window_begins(run))).seconds();
+        let reached = operations.as_ref().map(|figure| figure.value);
+        checks.extend(checks::rate(self.args.work.rate, reached, seconds));
         told.counted = vec![counted];
-        told.shown = counter_deltas::shown(run, here);
+        told.shown = counter_deltas::shown(run);
         let mut end = End {
             figures: Figures::Own(summary, Vec::new()),
             grounds: Grounds::Checks,
@@ -280,10 +286,9 @@ impl Job<'_> {
         }
         if self.speaks() {
             let seconds = told.counted.first().map_or(0, |counted| counted.whole_seconds());
+            let whole = record.runs.first().map_or(seconds, log::run_seconds);
             match (&told.shown, told.settings.words) {
-                (Some((before, after)), Words::Pgio) => {
-                    log::pgio_result(told, (before, after), seconds, out)?
-                }
+                (Some((before, after)), Words::Pgio) => log::pgio_result(told, (before, after), whole, out)?,
                 (None, Words::Pgio) => {}
                 _ => {
                     let mut line =

@@ -5,7 +5,7 @@ use super::place::{DatabaseTarget, placed_by_setup};
 use super::settings::{self, CommandSettings, wrong};
 use super::user::User;
 use super::{counter_deltas, record as records, setup, work};
-use crate::{RunContext, verdict};
+use crate::{RunContext, checks, verdict};
 use anyhow::{Result, bail};
 use fathom_calibrate::search::{Ask, Ended as SearchEnded, Found, LoadSearch, Seen};
 use fathom_calibrate::sessions;
@@ -189,7 +189,9 @@ impl Points<'_> {
             });
         }
         let mut checks = vec![judged.check()];
-        checks.extend(verdict::mix(run, &self.told.settings));
+        checks.extend(checks::counters(counted, &self.told));
+        checks.extend(checks::mix(run, &self.told.settings));
+        checks.extend(checks::durability(&self.told));
         self.figures = Some((summary, curve, checks));
     }
 }
