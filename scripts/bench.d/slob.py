@@ -68,7 +68,7 @@ def interleaved(rounds, measures):
 class Postgres:
     """A server of its own in a folder, on a socket there; removed at the end."""
 
-    def __init__(self, folder, shared_buffers="512MB"):
+    def __init__(self, folder, **more):
         homes = glob.glob("/usr/lib/postgresql/*/bin/postgres") + glob.glob("/usr/pgsql-*/bin/postgres")
         if not homes:
             sys.exit("error: there is no PostgreSQL server here\nhint: scripts/setup --databases")
@@ -80,7 +80,7 @@ class Postgres:
         run([self.bin / "initdb", "-D", self.home / "data", "-U", "postgres", "--auth=trust", "--no-sync", "--no-locale"],
             **self.as_user)
         settings = {"listen_addresses": "", "unix_socket_directories": self.home, "wal_level": "minimal",
-                    "max_wal_senders": 0, "shared_buffers": shared_buffers, "max_wal_size": "8GB", "checkpoint_timeout": "1h"}
+                    "max_wal_senders": 0, "shared_buffers": "512MB", "max_wal_size": "8GB", "checkpoint_timeout": "1h", **more}
         words = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
         with open(self.home / "log", "w", encoding="utf-8") as log:
             self.server = subprocess.Popen([self.bin / "postgres", "-D", self.home / "data", *words],
@@ -308,7 +308,7 @@ FOREIGN = 300
 
 def row_counters(bench):
     """Every rate at every share of updates."""
-    server = Postgres(bench.folder, shared_buffers="16MB")
+    server = Postgres(bench.folder, shared_buffers="16MB", autovacuum="off")
     script = server.home / "foreign.sql"
     script.write_text("SELECT relname FROM pg_class WHERE oid = 1259;\n")
     lines = ["| UPDATE_PCT | asked, operations/s | reached | rows touched / server's | blocks asked for / server's | "
@@ -343,7 +343,8 @@ def row_counters(bench):
         server.end()
     return [f"### Counters beside the server's own, with {FOREIGN} foreign transactions a second in the same database", "",
             f"2 schemas of 64 MiB, shared_buffers 16 MiB, 8 sessions, WORK_UNIT 1, {bench.arguments.cell} s a cell without warm-up; the",
-            "server's counters (`pg_statio_user_tables`, `pg_stat_user_tables`) by psql before and after. In brackets the server's own.",
+            "server's counters (`pg_statio_user_tables`, `pg_stat_user_tables`) by psql before and after, in brackets. autovacuum is off: what",
+            "it reads of the tables between psql's reading and fathom's would be in one of them and not in the other.",
             f"Goal: within 2 %; the farthest is {farthest:.2%}. Where the rate was not reached, it is the most that this machine gave.", "",
             *lines]
 

@@ -37,5 +37,7 @@ pub use execute::{Below, Database};
 pub use facts::{Facts, Proof, Schema, Shape, State};
 pub use server::{Leftover, Server, ServerKind, ServerOptions};
 pub use settings::{Length, Settings};
-pub use setup::{Progress, Setup, Step, drop_all, inspect, place, prove, schemas, setup};
+pub use setup::{
+    Progress, Replace, Setup, Step, drop_all, inspect, place, prove, schemas, setup, tablespace,
+};
 pub use url::{Brand, Route, Url};

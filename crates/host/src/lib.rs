@@ -70,4 +70,5 @@ pub use room::Room;
 pub use roots::{DeviceNumber, Roots, Unknown};
 pub use scratch::Scratch;
 pub use storage::{Storage, TargetKind, directory_of, place_of_new, resolve};
+pub use sys::end_with_this_thread;
 pub use use_kind::UseKind;

@@ -12,7 +12,7 @@ use crate::facts::{Facts, Proof, Schema, Shape, State};
 use crate::url::{Brand, Url};
 use fathom_spec::Redo;
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 pub(crate) use sqlite::Pager;
@@ -116,10 +116,16 @@ pub(crate) trait Admin: Send {
     fn load(&mut self, number: u32, shape: &Shape, seed: u64, told: &Told) -> Result<()>;
     fn prove(&mut self, number: u32, shape: &Shape, told: &Told) -> Result<Proof>;
     fn mark_ready(&mut self, number: u32) -> Result<()>;
-    /// Drops a schema that bears our mark. Called for no other.
+    /// Is a schema that bears our mark free of what others put there?
+    fn check_drop(&mut self, number: u32) -> Result<()>;
+    /// Drops a schema that bears our mark, when it was checked. Called for no other.
     fn drop_schema(&mut self, number: u32) -> Result<()>;
     /// Prepares a directory of the server's machine for tables, and answers the tablespace to load them into.
     fn place(&mut self, directory: &Path) -> Result<String>;
+    /// A tablespace's own name, and its directory.
+    fn tablespace(&mut self, _name: &str) -> Result<Option<(String, PathBuf)>> {
+        Ok(None)
+    }
     /// Takes back what `place` made, when nothing is in it any more.
     fn unplace(&mut self) {}
     fn counters(&mut self) -> Result<Counters>;

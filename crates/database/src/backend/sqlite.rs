@@ -51,6 +51,11 @@ impl Pager {
     }
 }
 
+/// Is it a table that a setup makes?
+fn is_own(table: &str) -> bool {
+    table == "fathom_slob" || number(table.strip_suffix("_scan").unwrap_or(table)).is_some()
+}
+
 fn refused(what: &str, file: &Path, error: &rusqlite::Error) -> DatabaseError {
     let what = format!("sqlite:{}: {what}: {error}", file.display());
     match error.sqlite_error_code() {
@@ -255,14 +260,19 @@ impl Admin for SqliteAdmin {
             self.connect(OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE)?;
         }
         let table = name(number);
-        let fresh = self.tables()?.is_empty();
+        let tables = self.tables()?;
+        let fresh = tables.is_empty();
+        // A file in which somebody else has tables keeps its journal mode: that is kept in the file.
+        let own = tables.iter().all(|table| is_own(table));
         let columns = "(pos INTEGER PRIMARY KEY, key INTEGER, scratch INTEGER, filler TEXT)";
         self.ask("cannot make its tables", |connection| {
             // The page size is settled by the first table. Without a write-ahead log each page is written once.
             if fresh {
                 connection.pragma_update(None, "page_size", PAGE)?;
             }
-            connection.query_row("PRAGMA journal_mode = DELETE", [], |_| Ok(()))?;
+            if own {
+                connection.query_row("PRAGMA journal_mode = DELETE", [], |_| Ok(()))?;
+            }
             connection.pragma_update(None, "synchronous", "NORMAL")?;
             connection.execute_batch(
                 "CREATE TABLE IF NOT EXISTS fathom_slob (number INTEGER PRIMARY KEY, shape TEXT, state TEXT)",
@@ -280,7 +290,10 @@ impl Admin for SqliteAdmin {
         let index = format!("CREATE {} INDEX {table}_key ON {table} (key)", shape.unique());
         self.ask("cannot index it", |connection| {
             connection.execute_batch(&index)?;
-            connection.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))
+            match own {
+                true => connection.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(())),
+                false => Ok(()),
+            }
         })
     }
 
@@ -311,7 +324,7 @@ impl Admin for SqliteAdmin {
         self.ask("cannot mark it", |connection| connection.execute(mark, [number]).map(|_| ()))
     }
 
-    fn drop_schema(&mut self, number: u32) -> Result<()> {
+    fn check_drop(&mut self, number: u32) -> Result<()> {
         let table = name(number);
         let others = self.ask("cannot read its schema", |connection| {
             let ask = "SELECT name FROM sqlite_master WHERE tbl_name IN (?1, ?2) AND type IN ('trigger', 'index') \
@@ -319,9 +332,14 @@ impl Admin for SqliteAdmin {
             let names = [table.clone(), format!("{table}_scan"), format!("{table}_key")];
             connection.query_row(ask, names, |row| row.get::<_, String>(0)).optional()
         })?;
-        if let Some(found) = others {
-            return Err(not_ours(number, &found));
+        match others {
+            Some(found) => Err(not_ours(number, &found)),
+            None => Ok(()),
         }
+    }
+
+    fn drop_schema(&mut self, number: u32) -> Result<()> {
+        let table = name(number);
         self.ask("cannot drop it", |connection| {
             connection.execute_batch(&format!(
                 "BEGIN IMMEDIATE; DROP TABLE IF EXISTS {table}; DROP TABLE IF EXISTS {table}_scan; \

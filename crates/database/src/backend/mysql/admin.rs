@@ -284,16 +284,21 @@ impl Admin for MysqlAdmin {
         self.run("cannot mark it", &format!("UPDATE {}.fathom_slob SET state = 'ready'", name(number)))
     }
 
-    fn drop_schema(&mut self, number: u32) -> Result<()> {
+    fn check_drop(&mut self, number: u32) -> Result<()> {
         let schema = name(number);
         let ask = format!(
             "SELECT table_name FROM information_schema.tables WHERE table_schema = '{schema}' \
              AND table_name NOT IN ('blocks', 'scan', 'fathom_slob') \
              UNION ALL SELECT routine_name FROM information_schema.routines WHERE routine_schema = '{schema}' LIMIT 1"
         );
-        if let Some(found) = self.all::<String>(&ask)?.first() {
-            return Err(not_ours(number, found));
+        match self.all::<String>(&ask)?.first() {
+            Some(found) => Err(not_ours(number, found)),
+            None => Ok(()),
         }
+    }
+
+    fn drop_schema(&mut self, number: u32) -> Result<()> {
+        let schema = name(number);
         self.run(&format!("cannot drop the database {schema}"), &format!("DROP DATABASE {schema}"))
     }
 

@@ -64,11 +64,12 @@ impl PostgresAdmin {
     }
 
     fn mark(&mut self, schema: &str) -> Result<Option<(Shape, bool)>> {
-        let ask = "SELECT to_regclass($1) IS NOT NULL";
-        if !self.one(ask, &[&format!("{schema}.fathom_slob")])?.get::<_, bool>(0) {
+        // A schema that this user may not look into is somebody else's, and so is a table of that name with other columns.
+        let ask = "SELECT 1 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace \
+                   WHERE n.nspname = $1 AND c.relname = 'fathom_slob'";
+        if self.all(ask, &[&schema])?.is_empty() {
             return Ok(None);
         }
-        // A table of that name with other columns is somebody else's.
         let marks = self.client.query(&format!("SELECT shape, state FROM {schema}.fathom_slob"), &[]);
         let marks = marks.unwrap_or_default();
         Ok(marks.first().and_then(|row| {
@@ -242,14 +243,19 @@ impl Admin for PostgresAdmin {
         self.run("cannot mark it", &format!("UPDATE {}.fathom_slob SET state = 'ready'", name(number)))
     }
 
-    fn drop_schema(&mut self, number: u32) -> Result<()> {
+    fn check_drop(&mut self, number: u32) -> Result<()> {
         let schema = name(number);
         let ask = "SELECT relname::text FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace \
                    WHERE n.nspname = $1 AND relkind IN ('r', 'v', 'm', 'S', 'p', 'f') \
                    AND relname NOT IN ('blocks', 'scan', 'fathom_slob') LIMIT 1";
-        if let Some(row) = self.all(ask, &[&schema])?.first() {
-            return Err(not_ours(number, &row.get::<_, String>(0)));
+        match self.all(ask, &[&schema])?.first() {
+            Some(row) => Err(not_ours(number, &row.get::<_, String>(0))),
+            None => Ok(()),
         }
+    }
+
+    fn drop_schema(&mut self, number: u32) -> Result<()> {
+        let schema = name(number);
         // Without CASCADE what else depends on them (a view elsewhere, a function in the schema) is told, not dropped.
         self.run(
             &format!("cannot drop the schema {schema}"),
@@ -284,6 +290,14 @@ impl Admin for PostgresAdmin {
             }
         }
         Ok(SPACE.to_owned())
+    }
+
+    fn tablespace(&mut self, name: &str) -> Result<Option<(String, PathBuf)>> {
+        let ask = "SELECT spcname::text, coalesce(nullif(pg_tablespace_location(oid), ''), \
+                   (SELECT setting FROM pg_settings WHERE name = 'data_directory'), '') FROM pg_tablespace \
+                   WHERE lower(spcname) = lower($1) ORDER BY spcname = $1 DESC LIMIT 1";
+        let rows = self.all(ask, &[&name])?;
+        Ok(rows.first().map(|row| (row.get(0), PathBuf::from(row.get::<_, String>(1)))))
     }
 
     fn unplace(&mut self) {

@@ -32,6 +32,12 @@ pub fn run(args: &Args, session: &mut Session<'_>) -> Result<Ended> {
     asked.schemas(args.schemas.as_deref().or(args.words.as_deref()))?;
     asked.threads(args.threads.as_deref())?;
     asked.settings.check().map_err(wrong)?;
+    let page = args.output.html.as_deref().map(fathom_host::directory_of);
+    for directory in args.files.as_deref().into_iter().chain(page) {
+        if !directory.is_dir() {
+            bail!("{} is no directory\nhint: make it, or name one that is there", directory.display());
+        }
+    }
     let interrupt = session.environment.interrupt();
     let progress = Progress::new(session.progress, &session.console);
     let user = User { progress: &progress, interrupt: &interrupt, console: &session.console };
@@ -70,7 +76,7 @@ fn prepare(
     }
     let settings = work::meant(asked, &args.place, here, args.work.seed)?;
     enough_sessions(asked, here)?;
-    if here.is_own() && setup::load(asked, &settings, here, user, false)? == Ended::Interrupted {
+    if here.is_own() && setup::load(asked, &settings, here, user, None)? == Ended::Interrupted {
         return Ok(None);
     }
     Ok(Some(settings))
@@ -201,7 +207,7 @@ fn measure(
     match (finished.record.ending, lost) {
         (Ending::Interrupted, _) => Ok(Ended::Interrupted),
         (_, Some(lost)) => {
-            bail!("{lost}\nhint: what was measured until then is kept; see the server's log")
+            bail!("{lost}\nhint: what was measured until then is kept: fathom slob report")
         }
         _ => Ok(Ended::Done),
     }
@@ -250,7 +256,7 @@ impl Job<'_> {
             ..End::of(interrupted, lost.is_some())
         };
         if let (Some(lost), Ending::Failed) = (lost, end.ending) {
-            end.notes.push(Note { text: lost.to_owned(), hint: Some("see the server's log".to_owned()) });
+            end.notes.push(Note { text: lost.to_owned(), hint: None });
         }
         end
     }

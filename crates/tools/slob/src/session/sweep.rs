@@ -62,7 +62,7 @@ fn measure(
         work::take_over(asked, &schemas, here.block())?;
     }
     let settings = work::meant(asked, &args.place, here, args.work.seed)?;
-    if here.is_own() && setup::load(asked, &settings, here, user, false)? == Ended::Interrupted {
+    if here.is_own() && setup::load(asked, &settings, here, user, None)? == Ended::Interrupted {
         return Ok(Ended::Interrupted);
     }
     let told = counter_deltas::told(asked, here, settings.blocks, warm_up(args));
