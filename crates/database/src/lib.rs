@@ -4,6 +4,7 @@
 //! | module | holds |
 //! |---|---|
 //! | [`url`] | where a database is; keeps passwords to itself |
+//! | [`credentials`] | what the databases' own client programs read beside a URL |
 //! | [`settings`] | what is loaded and what sessions do, and the plan that it means |
 //! | [`facts`] | what a database is and what has been set up in it |
 //! | [`mod@setup`] | loads schemas, proves one row per block, drops only what is ours |
@@ -18,6 +19,7 @@
 
 mod backend;
 pub mod counters;
+pub mod credentials;
 pub mod error;
 pub mod execute;
 pub mod facts;
@@ -40,4 +42,4 @@ pub use settings::{Length, Settings};
 pub use setup::{
     Progress, Replace, Setup, Step, drop_all, inspect, place, prove, schemas, setup, tablespace,
 };
-pub use url::{Brand, Route, Url};
+pub use url::{Brand, Credentials, Route, Url};

@@ -56,7 +56,7 @@ struct Reader {
 
 impl Reader {
     fn look(&mut self) {
-        let Ok(states) = self.admin.waits(self.ours) else { return };
+        let Ok(Some(states)) = self.admin.waits(self.ours) else { return };
         self.looks += 1;
         for (state, sessions) in states {
             *self.states.entry(state).or_default() += sessions;

@@ -22,6 +22,7 @@
 //! is an `Unknown` in a list `unchecked`.
 
 pub mod block;
+pub mod command_line;
 pub mod content;
 pub mod counters;
 pub mod database_directory;

@@ -130,9 +130,9 @@ pub(crate) trait Admin: Send {
     fn unplace(&mut self) {}
     fn counters(&mut self) -> Result<Counters>;
     /// In what states sessions that are at work are now, as the server names them, and how many in each: those of our runs, or
-    /// everybody's but those that read counters. Empty where the server does not tell.
-    fn waits(&mut self, _ours: bool) -> Result<Vec<(String, u64)>> {
-        Ok(Vec::new())
+    /// everybody's but those that read counters. `None` where the server does not tell.
+    fn waits(&mut self, _ours: bool) -> Result<Option<Vec<(String, u64)>>> {
+        Ok(None)
     }
     /// Have the sessions of a run gone, so that all of their counts are in the counters?
     fn sessions_gone(&mut self) -> bool;

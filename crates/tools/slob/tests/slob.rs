@@ -508,8 +508,28 @@ fn one_sentence_names_database_host_or_storage() {
     assert_eq!(says(&Demand { cpu: Some(0.97), ..calm.clone() }, None).0, Whose::Host);
     assert_eq!(says(&Demand { steal: Some(0.3), ..calm.clone() }, None).0, Whose::Host);
     assert_eq!(says(&Demand { disks_known: false, ..calm.clone() }, None).0, Whose::Unknown);
+    // Its sessions waited for reads on a busy host: the processors were blamed.
+    let busy = Demand { cpu: Some(0.99), server_read_ms: Some(7.5), ..calm.clone() };
+    let found = |states: &[(&str, u64)]| {
+        let states = states.iter().map(|(state, looks)| ((*state).to_owned(), *looks)).collect();
+        says(&Demand { states: Some(states), ..busy.clone() }, None)
+    };
     assert_eq!(
-        text(|out| demand::jobs(&calm, "/srv/pg", out)),
+        found(&[("IO:DataFileRead", 90), ("CPU", 10)]),
+        (Whose::Storage, "the storage: sessions at work spent 90 % of their time in waits for I/O (IO:DataFileRead 90 %, CPU 10 %); a read takes 7.50 ms by the server's own clock".into())
+    );
+    assert_eq!(found(&[("Lock:transactionid", 90), ("CPU", 10)]).0, Whose::Database);
+    assert_eq!(found(&[("CPU", 100)]).0, Whose::Host);
+    assert_eq!(found(&[]).0, Whose::Unknown, "an idle database on a busy host");
+    let waits = Demand { readers: Some(4.0), ..busy.clone() };
+    assert_eq!(says(&waits, None).0, Whose::Storage);
+    let elsewhere = text(|out| demand::jobs(&calm, None, out));
+    assert!(
+        elsewhere.starts_with("DIR stands for a directory") && elsewhere.contains(" DIR\n"),
+        "{elsewhere}"
+    );
+    assert_eq!(
+        text(|out| demand::jobs(&calm, Some("/srv/pg"), out)),
         "the same asked of the disk alone:
 
   fathom calibrate --block-size 8k --mix 80/20 /srv/pg

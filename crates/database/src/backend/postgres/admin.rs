@@ -310,9 +310,9 @@ impl Admin for PostgresAdmin {
         Ok(counters::read(&rows.iter().map(|row| (row.get(0), row.get(1), row.get(2))).collect::<Vec<_>>()))
     }
 
-    fn waits(&mut self, ours: bool) -> Result<Vec<(String, u64)>> {
+    fn waits(&mut self, ours: bool) -> Result<Option<Vec<(String, u64)>>> {
         let rows = self.all(&counters::waits(ours), &[])?;
-        Ok(rows.iter().map(|row| (row.get(0), row.get::<_, i64>(1).unsigned_abs())).collect())
+        Ok(Some(rows.iter().map(|row| (row.get(0), row.get::<_, i64>(1).unsigned_abs())).collect()))
     }
 
     fn sessions_gone(&mut self) -> bool {

@@ -67,7 +67,7 @@ fn refused(what: &str, url: &Url, error: &postgres::Error) -> DatabaseError {
             true => DatabaseError::new(
                 Trouble::Password,
                 what,
-                "give the password in the URL or as the manual says",
+                "set PGPASSWORD, or put the password into ~/.pgpass or into the URL",
             ),
             false => DatabaseError::new(
                 Trouble::Connection,

@@ -157,6 +157,22 @@ pub fn counted(run: &Run, here: &DatabaseTarget) -> Counted {
     }
 }
 
+/// The same of everybody in the database, where no load of ours is.
+pub fn counted_of_all(run: &Run, here: &DatabaseTarget) -> Counted {
+    let own = counted(run, here);
+    let change =
+        window(run).and_then(|window| Some(window.readings.last()?.1.since(&window.readings.first()?.1)));
+    let change = change.unwrap_or_default();
+    Counted {
+        logical: own.logical_of_all,
+        physical: own.physical_of_all,
+        read_requests: change.timed_reads.or(own.physical_of_all),
+        read_wait_ns: change.read_wait_ns.filter(|ns| *ns > 0),
+        agreement: None,
+        ..own
+    }
+}
+
 /// The figures of a run's counters. `index` is the run's in the record, `operations` the figure of its operations.
 pub fn figures(
     run: &Run,

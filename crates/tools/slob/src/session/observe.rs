@@ -9,12 +9,14 @@ use crate::demand::{self, Demand, Whose};
 use crate::verdict::{Judged, Meaning};
 use anyhow::{Result, bail};
 use fathom_calibrate::sessions::disk_latency_at;
+use fathom_host::database_directory::database_directory;
 use fathom_record::*;
 use fathom_session::record_writer::write_page;
 use fathom_session::watch::{Progress, Watch};
 use fathom_session::{Console, End, Ended, Figures, Finished, Grounds, Session};
 use fathom_spec::Nanos;
 use std::io::Write;
+use std::os::unix::fs::MetadataExt;
 
 /// Runs the command.
 pub fn run(args: &Observe, session: &mut Session<'_>) -> Result<Ended> {
@@ -48,7 +50,7 @@ pub fn run(args: &Observe, session: &mut Session<'_>) -> Result<Ended> {
     };
     run.samples.append(&mut machine.samples);
     (run.name, run.purpose) = ("observed".to_owned(), Purpose::Check);
-    let counted = counter_deltas::counted(&run, &here);
+    let counted = counter_deltas::counted_of_all(&run, &here);
     let demand = Demand::of(&run, &told, &counted);
     let expected = curve
         .and_then(|(_, curve)| disk_latency_at(&curve, demand.reads))
@@ -90,6 +92,15 @@ struct Shown<'a> {
     says: &'a str,
 }
 
+/// The directory above the data's, where it is on the same file system and no database's.
+fn beside_the_data(here: &DatabaseTarget) -> Option<String> {
+    let data = here.data_path()?;
+    let above = data.parent()?;
+    let same = above.metadata().ok()?.dev() == data.metadata().ok()?.dev();
+    let free = database_directory(above).is_none() && above.parent().is_some();
+    above.to_str().filter(|_| same && free).map(str::to_owned)
+}
+
 fn show(
     args: &Observe,
     finished: &Finished,
@@ -103,11 +114,9 @@ fn show(
     } else {
         demand::write(demand, expected, out)?;
         writeln!(out, "\nverdict     {says}\n")?;
-        let directory =
-            here.data_path().map(|path| if path.is_file() { path.with_file_name("") } else { path });
-        let name = directory.map(|path| path.display().to_string()).filter(|name| !name.is_empty());
+        let directory = beside_the_data(here);
         if demand.disks_known {
-            demand::jobs(demand, name.as_deref().unwrap_or("."), out)?;
+            demand::jobs(demand, directory.as_deref(), out)?;
         }
         writeln!(out, "\nsaved       {}", finished.saved)?;
     }
