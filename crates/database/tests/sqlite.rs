@@ -55,7 +55,7 @@ fn ready_schemas_are_kept_and_others_are_loaded_anew() {
     let other = load(&url, &Settings { blocks: 100, ..small() });
     assert_eq!((other.reused, other.loaded), (vec![], vec![1, 2]));
     let shapes: Vec<u64> = schemas(&url).unwrap().iter().map(|schema| schema.shape.blocks).collect();
-    assert_eq!(shapes, [100, 100]);
+    assert_eq!(shapes, [100, 100, 400]);
 }
 
 #[test]
@@ -274,7 +274,7 @@ fn what_is_loaded_in_another_shape_is_replaced_only_when_that_is_said() {
     let done = setup(&url, &other, Replace::Shapes, &mut |_| {}, &|| false).unwrap();
     assert_eq!(done.loaded, [1, 2]);
     let left: Vec<(u32, u64)> = schemas(&url).unwrap().iter().map(|s| (s.number, s.shape.blocks)).collect();
-    assert_eq!(left, [(1, 300), (2, 300)], "a third one of another size makes no set with them");
+    assert_eq!(left, [(1, 300), (2, 300), (3, 400)], "a third one was not asked for");
 }
 
 /// A user's own file was turned to a write-ahead log for good.

@@ -8,9 +8,9 @@ use super::statements::Statements;
 use super::{Ability, Failure, FailureKind, Session};
 use crate::error::{DatabaseError, Result, Trouble};
 use crate::rows::write_letters;
-use crate::url::{Route, Url};
+use crate::url::{Encryption, Route, Url};
 use ::mysql::prelude::Queryable;
-use ::mysql::{Conn, Error, OptsBuilder, Statement};
+use ::mysql::{Conn, Error, OptsBuilder, SslOpts, Statement};
 use fathom_spec::Redo;
 use rand_xoshiro::Xoshiro256Plus;
 use rand_xoshiro::rand_core::SeedableRng;
@@ -31,7 +31,26 @@ fn connect(url: &Url) -> Result<Conn> {
         Route::Host(host) => options.ip_or_hostname(Some(host.clone())).tcp_port(url.port),
         Route::Socket(path) | Route::File(path) => options.socket(Some(path.display().to_string())),
     };
+    let options = match url.route {
+        Route::Host(_) => options.ssl_opts(encryption(url)),
+        Route::Socket(_) | Route::File(_) => options,
+    };
     Conn::new(options).map_err(|error| refused("cannot connect", url, &error))
+}
+
+/// How a connection by TCP is encrypted; `None`: it is not.
+fn encryption(url: &Url) -> Option<SslOpts> {
+    let options = SslOpts::default();
+    match url.encryption {
+        Encryption::Never | Encryption::Offered => None,
+        Encryption::Unchecked => {
+            Some(options.with_danger_accept_invalid_certs(true).with_danger_skip_domain_validation(true))
+        }
+        Encryption::Authority => Some(
+            options.with_root_cert_path(url.authorities.clone()).with_danger_skip_domain_validation(true),
+        ),
+        Encryption::Name => Some(options.with_root_cert_path(url.authorities.clone())),
+    }
 }
 
 /// What the server or the driver says, without the driver's wrapping.

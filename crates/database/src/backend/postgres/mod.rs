@@ -7,8 +7,10 @@ use super::statements::Statements;
 use super::{Ability, Failure, FailureKind, Session, SharedWork};
 use crate::error::{DatabaseError, Result, Trouble};
 use crate::rows::write_letters;
-use crate::url::{Route, Url};
+use crate::tls;
+use crate::url::{Encryption, Route, Url};
 use fathom_spec::Redo;
+use postgres::config::SslMode;
 use postgres::error::SqlState;
 use postgres::{Client, NoTls, Statement};
 use rand_xoshiro::Xoshiro256Plus;
@@ -43,7 +45,19 @@ fn connect(url: &Url, application: &str) -> Result<Client> {
     if let Some(password) = url.password() {
         config.password(password);
     }
-    config.connect(NoTls).map_err(|error| refused("cannot connect", url, &error))
+    let by_network = matches!(url.route, Route::Host(_));
+    config.ssl_mode(match url.encryption {
+        Encryption::Never => SslMode::Disable,
+        _ if !by_network => SslMode::Disable,
+        Encryption::Offered => SslMode::Prefer,
+        Encryption::Unchecked | Encryption::Authority | Encryption::Name => SslMode::Require,
+    });
+    let connected = match url.encryption {
+        Encryption::Never => config.connect(NoTls),
+        _ if !by_network => config.connect(NoTls),
+        _ => config.connect(tls::connector(url)?),
+    };
+    connected.map_err(|error| refused("cannot connect", url, &error))
 }
 
 /// All that the driver says, without repeating itself.
