@@ -42,6 +42,6 @@ pub use facts::{Facts, Proof, Schema, Shape, State};
 pub use server::{Leftover, Server, ServerKind, ServerOptions};
 pub use settings::{Length, Settings};
 pub use setup::{
-    Progress, Replace, Setup, Step, drop_all, inspect, place, prove, schemas, setup, tablespace,
+    Progress, Replace, Setup, Step, drop_all, inspect, place, plans, prove, schemas, setup, tablespace,
 };
 pub use url::{Brand, Credentials, Encryption, Route, Url};

@@ -307,6 +307,11 @@ pub fn tablespace(url: &Url, name: &str) -> Result<Option<(String, PathBuf)>> {
     backend::admin(url)?.tablespace(name)
 }
 
+/// The statements of a session in the first schema, and what the server plans for each, in its own words.
+pub fn plans(url: &Url) -> Result<Vec<(String, String)>> {
+    backend::admin(url)?.plans()
+}
+
 /// Asks a database what it is.
 pub fn inspect(url: &Url) -> Result<Facts> {
     backend::admin(url)?.facts()

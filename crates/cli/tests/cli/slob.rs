@@ -115,6 +115,7 @@ fn sqlite_from_setup_to_drop_measures_the_cache_and_says_so() {
     {
         assert!(awr.contains(line), "{line}\n{awr}");
     }
+    assert!(awr.contains("SEARCH slob1 USING INDEX slob1_key"), "{awr}");
     assert_eq!(place.good("report --as db-stats").lines().count(), 2);
     assert!(place.good("report --as pgio").contains(" seconds. RIOPS >"));
     assert!(place.good("report --as mpstat").contains(" CPU    %usr   %nice    %sys"));
@@ -311,6 +312,13 @@ fn postgres_is_started_loaded_measured_and_removed() {
     assert!(value(&record, FigureName::LogicalReads) > 0.0);
     let awr = place.good("report --as awr");
     assert!(awr.contains("PostgreSQL ") && awr.contains("Redo size (bytes):"), "{awr}");
+    let plan = "SELECT count(scratch) FROM slob1.blocks WHERE key BETWEEN $1 AND $2\n    Aggregate ";
+    assert!(awr.contains(plan) && awr.contains("Index Scan using blocks_key on blocks"), "{awr}");
+    for line in
+        ["\nfsync                              on\n", "\nautomatic vacuums", "Sampled states of the sessions"]
+    {
+        assert!(awr.contains(line), "{line}\n{awr}");
+    }
     assert!(awr.contains("              DB CPU(s):") && awr.contains("\nDB CPU "), "{awr}");
     assert!(place.good("report --as pgio").contains("\nAFTER:   postgres | "));
 }
@@ -329,7 +337,8 @@ fn mariadb_is_started_loaded_measured_and_removed() {
     assert_eq!(outcome, CheckOutcome::Failed, "{seen}");
     assert!(seen.contains("start the server with innodb_buffer_pool_size=8M and SCALE 80M"), "{seen}");
     assert!(value(&record, FigureName::UpdateLatency) > 0.0);
-    assert!(place.good("report --as awr").contains("MariaDB "));
+    let awr = place.good("report --as awr");
+    assert!(awr.contains("MariaDB ") && awr.contains("key=blocks_key"), "{awr}");
 }
 
 /// Waits until something is there; panics after half a minute.

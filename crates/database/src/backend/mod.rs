@@ -134,6 +134,8 @@ pub(crate) trait Admin: Send {
     fn waits(&mut self, _ours: bool) -> Result<Option<Vec<(String, u64)>>> {
         Ok(None)
     }
+    /// The statements of a session in the first schema, and the server's plan of each.
+    fn plans(&mut self) -> Result<Vec<(String, String)>>;
     /// Have the sessions of a run gone, so that all of their counts are in the counters?
     fn sessions_gone(&mut self) -> bool;
 }

@@ -372,9 +372,34 @@ impl Admin for SqliteAdmin {
         Ok(Counters::default())
     }
 
+    fn plans(&mut self) -> Result<Vec<(String, String)>> {
+        let mut plans = Vec::new();
+        for text in texts(&name(1), false) {
+            let lines = self.ask("cannot explain a statement", |connection| {
+                let mut statement = connection.prepare(&format!("EXPLAIN QUERY PLAN {text}"))?;
+                let values = [1i64, 2].into_iter().take(statement.parameter_count());
+                let rows = statement.query_map(rusqlite::params_from_iter(values), |row| row.get(3))?;
+                rows.collect::<rusqlite::Result<Vec<String>>>()
+            })?;
+            plans.push((text, lines.join("\n")));
+        }
+        Ok(plans)
+    }
+
     fn sessions_gone(&mut self) -> bool {
         true
     }
+}
+
+/// What a session does in a schema: select, update, scan.
+fn texts(table: &str, heavy: bool) -> [String; 3] {
+    let set = if heavy { "scratch = scratch + 1, filler = ?3" } else { "scratch = scratch + 1" };
+    let rows = format!("{table} INDEXED BY {table}_key");
+    [
+        format!("SELECT count(scratch) FROM {rows} WHERE key BETWEEN ?1 AND ?2"),
+        format!("UPDATE {rows} SET {set} WHERE key BETWEEN ?1 AND ?2"),
+        format!("SELECT count(scratch) FROM {table}_scan"),
+    ]
 }
 
 /// Statements of one schema.
@@ -407,19 +432,12 @@ impl SqliteSession {
         connection.pragma_update(None, "synchronous", "FULL").map_err(refused)?;
         connection.set_prepared_statement_cache_capacity(16);
         let heavy = ability.redo == Redo::Heavy;
-        let set = if heavy { "scratch = scratch + 1, filler = ?3" } else { "scratch = scratch + 1" };
         let statements: Vec<Statements> = ability
             .schemas
             .iter()
             .map(|schema| {
-                let table = name(schema + 1);
-                let rows = format!("{table} INDEXED BY {table}_key");
-                Statements {
-                    schema: *schema,
-                    select: format!("SELECT count(scratch) FROM {rows} WHERE key BETWEEN ?1 AND ?2"),
-                    update: format!("UPDATE {rows} SET {set} WHERE key BETWEEN ?1 AND ?2"),
-                    scan: format!("SELECT count(scratch) FROM {table}_scan"),
-                }
+                let [select, update, scan] = texts(&name(schema + 1), heavy);
+                Statements { schema: *schema, select, update, scan }
             })
             .collect();
         for statement in &statements {

@@ -331,6 +331,11 @@ fn server(seen: &Seen, out: &mut impl Write) -> io::Result<()> {
         }
         writeln!(out)?;
     }
+    for (statement, plan) in &seen.told.plans {
+        writeln!(out, "{statement}")?;
+        plan.lines().try_for_each(|line| writeln!(out, "    {line}"))?;
+        writeln!(out)?;
+    }
     if !seen.told.server_settings.is_empty() {
         writeln!(out, "The server's settings")?;
         for (name, value) in &seen.told.server_settings {

@@ -46,6 +46,9 @@ pub struct RunContext {
     /// The server's settings that decide what a measurement means, as it names them.
     #[serde(default)]
     pub server_settings: Vec<(String, String)>,
+    /// The statements of a session, and the server's plan of each, in its own words.
+    #[serde(default)]
+    pub plans: Vec<(String, String)>,
     /// Disks below its data, and below its log.
     pub disks: Vec<String>,
     /// Disks below its log, where they are others.

@@ -170,6 +170,7 @@ fn told() -> RunContext {
         page_cache_limited: false,
         server: Server::Running,
         server_settings: Vec::new(),
+        plans: Vec::new(),
         disks: vec!["vda".into()],
         log_disks: Vec::new(),
         host: "db1".into(),

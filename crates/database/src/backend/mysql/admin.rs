@@ -113,7 +113,7 @@ impl MysqlAdmin {
             return None;
         }
         let file: String = self.one("SELECT @@pid_file").ok()?;
-        let text = text_file::read(&data.unwrap_or(Path::new("/")).join(file)).ok()?;
+        let text = text_file::read(data.unwrap_or(Path::new("/")).join(file)).ok()?;
         let process = text.trim().parse().ok()?;
         is_named(&Roots::default(), process, &["mariadbd", "mysqld"]).then_some(process)
     }
@@ -336,10 +336,31 @@ impl Admin for MysqlAdmin {
         Ok(counters)
     }
 
+    fn plans(&mut self) -> Result<Vec<(String, String)>> {
+        let [select, update, scan] = super::texts(&name(1), false);
+        let mut plans = Vec::new();
+        for text in [select, update, scan] {
+            let asked = text.replacen('?', "1", 1).replacen('?', "2", 1);
+            let rows: Vec<::mysql::Row> = self.all(&format!("EXPLAIN {asked}"))?;
+            let lines: Vec<String> = rows.iter().map(plan_line).collect();
+            plans.push((text, lines.join("\n")));
+        }
+        Ok(plans)
+    }
+
     fn sessions_gone(&mut self) -> bool {
         // InnoDB counts for the whole server at once.
         true
     }
+}
+
+/// A row of EXPLAIN: its columns that say something.
+fn plan_line(row: &::mysql::Row) -> String {
+    let columns = row.columns_ref().iter().enumerate().filter_map(|(at, column)| {
+        let value: Option<String> = row.get_opt(at)?.ok()?;
+        Some(format!("{}={}", column.name_str(), value?))
+    });
+    columns.collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]

@@ -100,6 +100,17 @@ fn failure(error: &Error) -> Failure {
     Failure { kind, message: message(error) }
 }
 
+/// What a session does in a schema: select, update, scan.
+fn texts(name: &str, heavy: bool) -> [String; 3] {
+    let set = if heavy { "filler = ?, scratch = scratch + 1" } else { "scratch = scratch + 1" };
+    let rows = format!("{name}.blocks FORCE INDEX (blocks_key)");
+    [
+        format!("SELECT COUNT(scratch) FROM {rows} WHERE id BETWEEN ? AND ?"),
+        format!("UPDATE {rows} SET {set} WHERE id BETWEEN ? AND ?"),
+        format!("SELECT COUNT(scratch) FROM {name}.scan"),
+    ]
+}
+
 /// One connection.
 pub(super) struct MysqlSession {
     connection: Conn,
@@ -114,15 +125,7 @@ impl MysqlSession {
         let refused = |error| refused("cannot prepare a session", url, &error);
         connection.query_drop("SET SESSION autocommit = 1").map_err(refused)?;
         let heavy = ability.redo == Redo::Heavy;
-        let set = if heavy { "filler = ?, scratch = scratch + 1" } else { "scratch = scratch + 1" };
-        let texts = |name: &str| {
-            let rows = format!("{name}.blocks FORCE INDEX (blocks_key)");
-            [
-                format!("SELECT COUNT(scratch) FROM {rows} WHERE id BETWEEN ? AND ?"),
-                format!("UPDATE {rows} SET {set} WHERE id BETWEEN ? AND ?"),
-                format!("SELECT COUNT(scratch) FROM {name}.scan"),
-            ]
-        };
+        let texts = |name: &str| texts(name, heavy);
         let statements = Statements::prepare(ability, texts, |sql| connection.prep(sql)).map_err(refused)?;
         Ok(MysqlSession {
             connection,

@@ -10,7 +10,7 @@ use crate::url::Url;
 use fathom_host::Roots;
 use fathom_host::process_time::parent_named;
 use postgres::types::ToSql;
-use postgres::{Client, Row};
+use postgres::{Client, Row, SimpleQueryMessage};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -313,6 +313,30 @@ impl Admin for PostgresAdmin {
     fn waits(&mut self, ours: bool) -> Result<Option<Vec<(String, u64)>>> {
         let rows = self.all(&counters::waits(ours), &[])?;
         Ok(Some(rows.iter().map(|row| (row.get(0), row.get::<_, i64>(1).unsigned_abs())).collect()))
+    }
+
+    fn plans(&mut self) -> Result<Vec<(String, String)>> {
+        // On a connection of its own, with the settings of a session.
+        let mut client = connect(&self.url, super::ADMIN)?;
+        let url = self.url.clone();
+        let refused = |error| refused("it does not explain a statement", &url, &error);
+        client.query(super::SETTINGS, &[]).map_err(refused)?;
+        let mut plans = Vec::new();
+        for (number, text) in super::texts(&name(1), false).into_iter().enumerate() {
+            let (types, values) = match text.contains("$1") {
+                true => ("(bigint, bigint)", "(1, 2)"),
+                false => ("", ""),
+            };
+            client.batch_execute(&format!("PREPARE plan{number}{types} AS {text}")).map_err(refused)?;
+            let rows =
+                client.simple_query(&format!("EXPLAIN EXECUTE plan{number}{values}")).map_err(refused)?;
+            let lines = rows.iter().filter_map(|row| match row {
+                SimpleQueryMessage::Row(row) => row.get(0).map(str::to_owned),
+                _ => None,
+            });
+            plans.push((text, lines.collect::<Vec<_>>().join("\n")));
+        }
+        Ok(plans)
     }
 
     fn sessions_gone(&mut self) -> bool {

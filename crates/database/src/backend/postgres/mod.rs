@@ -144,6 +144,16 @@ const SETTINGS: &str = "SELECT set_config(name, CASE name WHEN 'plan_cache_mode'
      WHEN 'max_parallel_workers_per_gather' THEN '0' ELSE 'off' END, false) FROM pg_settings \
      WHERE name IN ('plan_cache_mode', 'max_parallel_workers_per_gather', 'enable_bitmapscan', 'enable_seqscan', 'jit')";
 
+/// What a session does in a schema: select, update, scan.
+fn texts(name: &str, heavy: bool) -> [String; 3] {
+    let set = if heavy { "scratch = scratch + 1, filler = $3" } else { "scratch = scratch + 1" };
+    [
+        format!("SELECT count(scratch) FROM {name}.blocks WHERE key BETWEEN $1 AND $2"),
+        format!("UPDATE {name}.blocks SET {set} WHERE key BETWEEN $1 AND $2"),
+        format!("SELECT count(scratch) FROM {name}.scan"),
+    ]
+}
+
 impl PostgresSession {
     pub(super) fn open(url: &Url, ability: &Ability, work: &SharedWork) -> Result<Self> {
         let mut client = connect(url, SESSION)?;
@@ -154,14 +164,7 @@ impl PostgresSession {
         let process = client.query_one("SELECT pg_backend_pid()", &[]).map_err(refused)?;
         work.add_process(process.get::<_, i32>(0).unsigned_abs());
         let heavy = ability.redo == Redo::Heavy;
-        let set = if heavy { "scratch = scratch + 1, filler = $3" } else { "scratch = scratch + 1" };
-        let texts = |name: &str| {
-            [
-                format!("SELECT count(scratch) FROM {name}.blocks WHERE key BETWEEN $1 AND $2"),
-                format!("UPDATE {name}.blocks SET {set} WHERE key BETWEEN $1 AND $2"),
-                format!("SELECT count(scratch) FROM {name}.scan"),
-            ]
-        };
+        let texts = |name: &str| texts(name, heavy);
         let statements = Statements::prepare(ability, texts, |sql| client.prepare(sql)).map_err(refused)?;
         Ok(PostgresSession {
             client,

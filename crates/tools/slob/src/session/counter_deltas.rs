@@ -274,6 +274,7 @@ pub fn told(asked: &CommandSettings, here: &DatabaseTarget, blocks: u64, warm_up
             _ => Server::Running,
         },
         server_settings: facts.settings.clone(),
+        plans: Vec::new(),
         disks: here.disks.iter().map(|(name, _)| name.clone()).collect(),
         log_disks: here.log_disks.iter().map(|(name, _)| name.clone()).collect(),
         host: name(&machine.hostname),

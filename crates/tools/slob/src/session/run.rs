@@ -167,6 +167,7 @@ fn measure(
     let length = length(asked, work);
     let plan = settings.plan(&here.database.url, length);
     let mut told = counter_deltas::told(asked, here, settings.blocks, length.warm_up);
+    told.plans = fathom_database::plans(&here.database.url)?;
     let mut measurement = records::begin(&told, here, session, place, output);
     let files = job.files();
     job.opening(&told)?;

@@ -65,7 +65,8 @@ fn measure(
     if here.is_own() && setup::load(asked, &settings, here, user, None)? == Ended::Interrupted {
         return Ok(Ended::Interrupted);
     }
-    let told = counter_deltas::told(asked, here, settings.blocks, warm_up(args));
+    let mut told = counter_deltas::told(asked, here, settings.blocks, warm_up(args));
+    told.plans = fathom_database::plans(&here.database.url)?;
     let calibration = disk_curve(session, &told.disks);
     let (environment, console) = (session.environment.clone(), session.console.clone());
     let measurement = records::begin(&told, here, session, &args.place, &args.output);
