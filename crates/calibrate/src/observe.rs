@@ -277,13 +277,17 @@ fn worse(a: Steadiness, b: Steadiness) -> Steadiness {
 }
 
 /// A session's update and its commit are timed apart and are one operation.
-fn is_commit_of_update(interval: &Interval, verb: Verb) -> bool {
-    verb == Verb::Commit && interval.cells.iter().any(|(verb, _)| *verb == Verb::Update)
+fn is_commit_of_update(interval: &Interval, verb: Option<Verb>) -> bool {
+    verb == Some(Verb::Commit) && interval.cells.iter().any(|(verb, _)| *verb == Verb::Update)
 }
 
 /// All whole slots inside the window of every stream that was measured, on one timeline, and when the first began. A slot in
 /// which nothing came back is one of them.
-fn whole_slots(run: &Run, slot_ns: u64, wanted: fn(&Interval, Verb) -> bool) -> Option<(u64, Vec<Counts>)> {
+fn whole_slots(
+    run: &Run,
+    slot_ns: u64,
+    wanted: fn(&Interval, Option<Verb>) -> bool,
+) -> Option<(u64, Vec<Counts>)> {
     let (start, end) = window(run, slot_ns)?;
     let mut slots = vec![Counts::default(); end.saturating_sub(start) as usize];
     for interval in &run.intervals {
@@ -291,7 +295,8 @@ fn whole_slots(run: &Run, slot_ns: u64, wanted: fn(&Interval, Verb) -> bool) -> 
         let (skip, place) = (start.saturating_sub(first), first.saturating_sub(start));
         let there = slots.iter_mut().skip(place as usize);
         for (counts, slot) in interval.slots.iter().skip(skip as usize).zip(there) {
-            let cells = interval.cells.iter().zip(counts).filter(|((verb, _), _)| wanted(interval, *verb));
+            let verb = |cell: usize| interval.cells.get(cell).map(|(verb, _)| *verb);
+            let cells = counts.iter().enumerate().filter(|(cell, _)| wanted(interval, verb(*cell)));
             cells.for_each(|(_, counts)| slot.merge(counts));
         }
     }
