@@ -407,7 +407,7 @@ fn killed(cell: &Cell<'_>, after: Duration) -> Outcome {
 
 /// `None`: the tool has nothing that this fault could meet.
 fn cell_of(fault: Fault, row: &Row, bench: &Bench) -> Option<Outcome> {
-    let full = ["No space left", "disk is full", "less than a tenth"];
+    let full = ["No space left", "disk is full", "less than a tenth", "are free where"];
     match fault {
         Fault::ReadError | Fault::Vanished if row.device.is_empty() => None,
         Fault::CutFile if row.file.is_empty() => None,
