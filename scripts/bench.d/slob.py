@@ -2,12 +2,13 @@
 """SLOB through PostgreSQL, measured against what PostgreSQL's own programs and the bare disk do.
 
     scripts/bench.d/slob.py --fathom target/release/fathom --folder DIR [--pairs 9] [--seconds 2]
-        [--rows client,setup,device,throttle] [--page FILE]
+        [--rows client,setup,device,throttle,counters] [--cell 10] [--page FILE]
 
 client    selects a second with everything cached, against `pgbench -M prepared` with the same statement and sessions
 setup     eight schemas of 32 MiB, against COPY by psql, and against inserts of one row each
 device    device reads a second under --limit-cache, against our own direct random reads with as many outstanding
 throttle  a disk of 2,000 reads a second (scripts/lab throttle), data four times the limit on the memory
+counters  blocks and rows that fathom reports, against the server's counters before and after, with a foreign client beside it
 
 Writes a section in Markdown. Needs root, PostgreSQL with psql and pgbench, and 2 GiB below DIR, on the disk that is meant;
 what it makes there it removes. Asserts no time."""
@@ -67,7 +68,7 @@ def interleaved(rounds, measures):
 class Postgres:
     """A server of its own in a folder, on a socket there; removed at the end."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, **more):
         homes = glob.glob("/usr/lib/postgresql/*/bin/postgres") + glob.glob("/usr/pgsql-*/bin/postgres")
         if not homes:
             sys.exit("error: there is no PostgreSQL server here\nhint: scripts/setup --databases")
@@ -79,7 +80,7 @@ class Postgres:
         run([self.bin / "initdb", "-D", self.home / "data", "-U", "postgres", "--auth=trust", "--no-sync", "--no-locale"],
             **self.as_user)
         settings = {"listen_addresses": "", "unix_socket_directories": self.home, "wal_level": "minimal",
-                    "max_wal_senders": 0, "shared_buffers": "512MB", "max_wal_size": "8GB", "checkpoint_timeout": "1h"}
+                    "max_wal_senders": 0, "shared_buffers": "512MB", "max_wal_size": "8GB", "checkpoint_timeout": "1h", **more}
         words = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
         with open(self.home / "log", "w", encoding="utf-8") as log:
             self.server = subprocess.Popen([self.bin / "postgres", "-D", self.home / "data", *words],
@@ -297,7 +298,58 @@ def row_throttle(bench):
             "*the server's own* are what the kernel counts for its processes.", "", *lines]
 
 
-ROWS = {"client": row_client, "setup": row_setup, "device": row_device, "throttle": row_throttle}
+# Blocks asked for, blocks not in shared_buffers, rows read or changed: of the schemas alone.
+COUNTERS = """SELECT sum(heap_blks_hit + heap_blks_read + idx_blks_hit + idx_blks_read), sum(heap_blks_read + idx_blks_read),
+ sum(coalesce(idx_tup_fetch, 0) + coalesce(seq_tup_read, 0))
+ FROM pg_statio_user_tables b JOIN pg_stat_user_tables t USING (relid)
+ WHERE b.schemaname ~ '^slob' AND b.relname IN ('blocks', 'scan')"""
+FOREIGN = 300
+
+
+def row_counters(bench):
+    """Every rate at every share of updates."""
+    server = Postgres(bench.folder, shared_buffers="16MB", autovacuum="off")
+    script = server.home / "foreign.sql"
+    script.write_text("SELECT relname FROM pg_class WHERE oid = 1259;\n")
+    lines = ["| UPDATE_PCT | asked, operations/s | reached | rows touched / server's | blocks asked for / server's | "
+             "misses / server's | as fathom checked it |", "|---:|---:|---:|---:|---:|---:|---|"]
+    farthest = 0.0
+    try:
+        bench.slob("setup", "--no-conf", "--schemas", "2", "--scale", "64M", "--db", server.url)
+
+        def now():
+            return [int(part) for part in server.sql(COUNTERS).strip().split("|")]
+        foreign = subprocess.Popen(["pgbench", *server.words, "-n", "-c", "2", "-R", str(FOREIGN), "-T", "86400", "-f", str(script),
+                                    "postgres"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            for percent in (0, 25, 50, 100):
+                for rate in (10, 500, 20000):
+                    before = now()
+                    record = bench.slob("run", "--no-conf", "--db", server.url, "-s", "2", "-t", "4", "--work-unit", "1",
+                                        "--update-pct", percent, "--rate", rate, "--run-time", f"{bench.arguments.cell}s",
+                                        "--warm-up", "0s", "--json")
+                    found = counted(record)
+                    asked, missed, rows = (after - early for after, early in zip(now(), before))
+                    ratios = [found["table_logical"] / rows, found["logical"] / asked, found["physical"] / max(missed, 1)]
+                    farthest = max([farthest] + [abs(ratio - 1) for ratio in ratios])
+                    check = next(c for c in record["verdict"]["checks"] if c["name"] == "counters agree with the sessions")
+                    lines.append(f"| {percent} | {rate} | {value(record, 'iops'):.1f} | {ratios[0]:.4f} ({rows}) | "
+                                 f"{ratios[1]:.4f} ({asked}) | {ratios[2]:.4f} ({missed}) | {check['outcome']} |")
+                    print(lines[-1], file=sys.stderr)
+        finally:
+            foreign.terminate()
+            foreign.wait()
+    finally:
+        server.end()
+    return [f"### Counters beside the server's own, with {FOREIGN} foreign transactions a second in the same database", "",
+            f"2 schemas of 64 MiB, shared_buffers 16 MiB, 8 sessions, WORK_UNIT 1, {bench.arguments.cell} s a cell without warm-up; the",
+            "server's counters (`pg_statio_user_tables`, `pg_stat_user_tables`) by psql before and after, in brackets. autovacuum is off: what",
+            "it reads of the tables between psql's reading and fathom's would be in one of them and not in the other.",
+            f"Goal: within 2 %; the farthest is {farthest:.2%}. Where the rate was not reached, it is the most that this machine gave.", "",
+            *lines]
+
+
+ROWS = {"counters": row_counters, "client": row_client, "setup": row_setup, "device": row_device, "throttle": row_throttle}
 
 
 def main():
@@ -307,6 +359,7 @@ def main():
     parser.add_argument("--folder", required=True, type=os.path.abspath)
     parser.add_argument("--pairs", type=int, default=9)
     parser.add_argument("--seconds", type=int, default=2)
+    parser.add_argument("--cell", type=int, default=10, help="seconds of a cell of the table of counters")
     parser.add_argument("--rows", default=",".join(ROWS))
     parser.add_argument("--note", default="", help="a sentence on what else the machine did")
     parser.add_argument("--page", help="write the section to this file instead of stdout")

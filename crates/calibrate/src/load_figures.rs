@@ -213,6 +213,28 @@ mod tests {
         assert!(texts[1].starts_with("9968 operations were due and could not be started"), "{texts:?}");
     }
 
+    /// Of a rate of 1,000 operations with updates 1,194 were told: commits stood beside them.
+    #[test]
+    fn an_update_and_its_commit_are_one_operation_and_its_time_is_both() {
+        let plan = Plan::new(1);
+        let mut run = Run::empty(&plan);
+        let (slot_ns, slots) = (plan.slot.0, 40);
+        run.windows.push(WindowSpan { stream: StreamId(0), from_ns: 0, to_ns: slots * slot_ns });
+        let cells = [Verb::Select, Verb::Update, Verb::Commit].map(|verb| (verb, Cell::default())).to_vec();
+        for at in 0..slots {
+            let mut interval = Interval::new(StreamId(0), 0, cells.clone(), 1);
+            (interval.start_ns, interval.length_ns) = (at * slot_ns, slot_ns);
+            for (cell, operations) in [80, 20, 20].into_iter().enumerate() {
+                let latency_sum_ns = operations * 1000;
+                interval.slots[0][cell] = Counts { operations, latency_sum_ns, ..Counts::default() };
+            }
+            run.take(&interval);
+        }
+        let observed = Observed::of(&run).unwrap();
+        assert_eq!(observed.rate, 100.0 / (slot_ns as f64 / 1e9));
+        assert_eq!(observed.mean_ns(), Some(1200.0));
+    }
+
     #[test]
     fn a_run_shorter_than_a_slot_has_both_throughputs_and_no_error() {
         let mut run = Run::empty(&Plan::new(1));

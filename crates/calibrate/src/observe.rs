@@ -6,8 +6,8 @@
 
 use crate::quantiles::{latencies_by_interval, latency_figures, percentile};
 use crate::search::Seen;
-use fathom_record::{Counts, Latency, LatencyFigures, Purpose, Run, WindowSpan};
-use fathom_spec::{LatencyLimit, Statistic, StreamId, Window};
+use fathom_record::{Counts, Interval, Latency, LatencyFigures, Purpose, Run, WindowSpan};
+use fathom_spec::{LatencyLimit, Statistic, StreamId, Verb, Window};
 use fathom_stats::{
     Estimate, Slot, Steadiness, WarmUp, rate_estimate, ratio_estimate, slot_residuals, steadiness, sum_of,
     warm_up_of_slots,
@@ -178,7 +178,8 @@ impl Observed {
 
 impl Piece {
     fn of(run: &Run, slot_ns: u64) -> Option<Piece> {
-        let (start_ns, mut slots) = whole_slots(run, slot_ns)?;
+        let (start_ns, mut slots) = whole_slots(run, slot_ns, |_, _| true)?;
+        let commits_of_updates = whole_slots(run, slot_ns, is_commit_of_update)?.1;
         let intervals =
             latencies_by_interval(run, |_, cell| cell.service.as_deref().or(cell.response.as_deref()));
         let mut latency = Latency::default();
@@ -191,6 +192,9 @@ impl Piece {
             numerator: latency.sum_ns.saturating_sub(all.latency_sum_ns) as f64,
             denominator: latency.count.saturating_sub(all.operations) as f64,
         };
+        for (slot, commits) in slots.iter_mut().zip(commits_of_updates) {
+            slot.operations -= commits.operations;
+        }
         let cuts = matches!(run.purpose, Purpose::Headline | Purpose::Check);
         let slot_seconds = slot_ns as f64 / 1e9;
         let cut = match warm_up_of_slots(&rates(&slots, slot_seconds)) {
@@ -272,9 +276,18 @@ fn worse(a: Steadiness, b: Steadiness) -> Steadiness {
     if rank(&b) > rank(&a) { b } else { a }
 }
 
+/// A session's update and its commit are timed apart and are one operation.
+fn is_commit_of_update(interval: &Interval, verb: Option<Verb>) -> bool {
+    verb == Some(Verb::Commit) && interval.cells.iter().any(|(verb, _)| *verb == Verb::Update)
+}
+
 /// All whole slots inside the window of every stream that was measured, on one timeline, and when the first began. A slot in
 /// which nothing came back is one of them.
-fn whole_slots(run: &Run, slot_ns: u64) -> Option<(u64, Vec<Counts>)> {
+fn whole_slots(
+    run: &Run,
+    slot_ns: u64,
+    wanted: fn(&Interval, Option<Verb>) -> bool,
+) -> Option<(u64, Vec<Counts>)> {
     let (start, end) = window(run, slot_ns)?;
     let mut slots = vec![Counts::default(); end.saturating_sub(start) as usize];
     for interval in &run.intervals {
@@ -282,7 +295,9 @@ fn whole_slots(run: &Run, slot_ns: u64) -> Option<(u64, Vec<Counts>)> {
         let (skip, place) = (start.saturating_sub(first), first.saturating_sub(start));
         let there = slots.iter_mut().skip(place as usize);
         for (counts, slot) in interval.slots.iter().skip(skip as usize).zip(there) {
-            counts.iter().for_each(|cell| slot.merge(cell));
+            let verb = |cell: usize| interval.cells.get(cell).map(|(verb, _)| *verb);
+            let cells = counts.iter().enumerate().filter(|(cell, _)| wanted(interval, verb(*cell)));
+            cells.for_each(|(_, counts)| slot.merge(counts));
         }
     }
     (!slots.is_empty()).then_some((start * slot_ns, slots))

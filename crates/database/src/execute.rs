@@ -1,11 +1,11 @@
 //! Runs a plan of SQL sessions on one database: one thread and one session for each worker.
 
-use crate::backend::{self, Ability, Pager};
+use crate::backend::{self, Ability, Pager, SharedWork};
 use crate::counters::Counters;
 use crate::error::{DatabaseError, Result, Trouble};
 use crate::facts::{Facts, Shape, State};
 use crate::operation_mix::OperationMix;
-use crate::sampler::{self, DatabaseSampler};
+use crate::sampler::{self, DatabaseSampler, Watched};
 use crate::url::{Brand, Url};
 use crate::work::{Doing, SessionWork, verbs};
 use fathom_drive::{
@@ -15,6 +15,7 @@ use fathom_drive::{
 use fathom_host::{DeviceNumber, Roots, resolve};
 use fathom_record::{CELLS, Control, Disk, Execute, ExecuteError, Outcome, Request, Run, StopReason};
 use fathom_spec::*;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Acquire;
 use std::time::Duration;
@@ -29,7 +30,7 @@ pub struct Database {
     pub facts: Facts,
     /// Where /sys and /proc are.
     pub roots: Roots,
-    pager: Arc<Pager>,
+    work: Arc<SharedWork>,
 }
 
 /// What lies below a database, on this machine.
@@ -47,7 +48,7 @@ impl Database {
     /// Connects once and asks what it is.
     pub fn open(url: Url) -> Result<Self> {
         let facts = backend::admin(&url)?.facts()?;
-        Ok(Database { url, facts, roots: Roots::default(), pager: Arc::default() })
+        Ok(Database { url, facts, roots: Roots::default(), work: Arc::default() })
     }
 
     /// The disks below the data and below the log, when the server is on this machine and tells its directories; why not,
@@ -75,7 +76,13 @@ impl Database {
     }
 
     fn pager(&self) -> Option<(&Pager, u32)> {
-        (self.url.brand == Brand::Sqlite).then_some((&*self.pager, self.facts.block_bytes))
+        (self.url.brand == Brand::Sqlite).then_some((&self.work.pager, self.facts.block_bytes))
+    }
+
+    /// The server's processes that serve the sessions of this value's runs, as the server numbers them; those of sessions that
+    /// have ended too. Empty where a session has no process of its own.
+    pub fn session_processes(&self) -> BTreeSet<u32> {
+        self.work.processes()
     }
 
     /// Reads counters once an interval for a length of time, with no load of its own: a run without operations. Only reads.
@@ -114,14 +121,20 @@ impl Database {
             targets: Arc::default(),
             prepare: Box::new(move |_| Ok(Box::new(move |seat: &Seat, begin| idle(seat, begin, length)))),
         };
-        self.conduct(Request::new(&plan).with_disks(disks), vec![wait], control)
+        self.conduct(Request::new(&plan).with_disks(disks), vec![wait], control, false)
     }
 
-    fn conduct(&self, request: Request<'_>, jobs: Vec<Job<'_>>, control: &mut dyn Control) -> Executed<Run> {
+    fn conduct(
+        &self,
+        request: Request<'_>,
+        jobs: Vec<Job<'_>>,
+        control: &mut dyn Control,
+        ours: bool,
+    ) -> Executed<Run> {
         let clock = Clock::start();
         let host = HostSampler::new(self.roots.clone(), request.disks);
-        let mut sampler =
-            DatabaseSampler::start(&self.url, &self.pager, self.facts.block_bytes, clock, host)?;
+        let watched = Watched { url: &self.url, work: &self.work, page_bytes: self.facts.block_bytes, ours };
+        let mut sampler = DatabaseSampler::start(watched, clock, host)?;
         let run = conduct(request.plan, jobs, clock, &mut sampler, control);
         let mut last = Vec::new();
         sampler.finish(&mut last);
@@ -271,7 +284,7 @@ fn pace(arrival: &Arrival, began_ns: u64, seed: u64) -> Pace {
 /// Everything that the workers of one stream have in common.
 struct Task {
     url: Url,
-    pager: Arc<Pager>,
+    shared: Arc<SharedWork>,
     stream: Stream,
     work: Session,
     id: StreamId,
@@ -291,7 +304,7 @@ impl Task {
             scans: self.work.scan_percent > 0.0,
             seed: self.seed ^ u64::from(worker) << 32,
         };
-        let session = backend::session(&self.url, &ability, &self.pager)?;
+        let session = backend::session(&self.url, &ability, &self.shared)?;
         Ok(Box::new(move |seat, begin| {
             let until = |time: Nanos| begin.at_ns.saturating_add(time.0);
             run_serial(SerialParts {
@@ -335,7 +348,7 @@ impl Execute for Database {
             debug_assert!(verbs.len() <= CELLS);
             let task = Arc::new(Task {
                 url: self.url.clone(),
-                pager: self.pager.clone(),
+                shared: self.work.clone(),
                 stream: stream.clone(),
                 work: work.clone(),
                 id: StreamId(id as u32),
@@ -359,7 +372,7 @@ impl Execute for Database {
             }
         }
         self.check_sessions(plan)?;
-        self.conduct(request, jobs, control).map(Outcome::of)
+        self.conduct(request, jobs, control, true).map(Outcome::of)
     }
 
     fn another(&self) -> Box<dyn Execute + Send> {

@@ -22,6 +22,15 @@ pub struct Facts {
     pub log: Option<PathBuf>,
     /// Settings that decide what a measurement means, as the server names them.
     pub settings: Vec<(String, String)>,
+    /// The server's first process (PostgreSQL's postmaster), when it is one of this machine.
+    pub server_process: Option<u32>,
+}
+
+impl Facts {
+    /// A setting's value as the server prints it.
+    pub fn setting(&self, name: &str) -> Option<&str> {
+        self.settings.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
 }
 
 /// How far a schema has come.

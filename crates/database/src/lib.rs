@@ -4,6 +4,7 @@
 //! | module | holds |
 //! |---|---|
 //! | [`url`] | where a database is; keeps passwords to itself |
+//! | [`credentials`] | what the databases' own client programs read beside a URL |
 //! | [`settings`] | what is loaded and what sessions do, and the plan that it means |
 //! | [`facts`] | what a database is and what has been set up in it |
 //! | [`mod@setup`] | loads schemas, proves one row per block, drops only what is ours |
@@ -12,12 +13,14 @@
 //! | [`server`] | throw-away servers from the machine's own binaries |
 //! | `operation_mix`, `work`, `rows` | what a session does next; one session as serial work; the rows that are loaded |
 //! | `sampler` | the counters while a run goes on |
+//! | `tls` | encrypted connections to PostgreSQL |
 //! | `backend`, `sys` | the three families behind one seam; SQLite's own counters |
 //!
 //! It judges nothing, prints nothing and reads no environment variable. Threads wait in the drivers; all time is drive's.
 
 mod backend;
 pub mod counters;
+pub mod credentials;
 pub mod error;
 pub mod execute;
 pub mod facts;
@@ -28,6 +31,7 @@ pub mod server;
 pub mod settings;
 pub mod setup;
 mod sys;
+mod tls;
 pub mod url;
 mod work;
 
@@ -37,5 +41,7 @@ pub use execute::{Below, Database};
 pub use facts::{Facts, Proof, Schema, Shape, State};
 pub use server::{Leftover, Server, ServerKind, ServerOptions};
 pub use settings::{Length, Settings};
-pub use setup::{Progress, Setup, Step, drop_all, inspect, place, prove, schemas, setup};
-pub use url::{Brand, Route, Url};
+pub use setup::{
+    Progress, Replace, Setup, Step, drop_all, inspect, place, plans, prove, schemas, setup, tablespace,
+};
+pub use url::{Brand, Credentials, Encryption, Route, Url};

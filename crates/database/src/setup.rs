@@ -6,7 +6,7 @@ use crate::facts::{Facts, Proof, Schema, Shape, State};
 use crate::settings::Settings;
 use crate::url::{Brand, Url};
 use fathom_host::{OpenFiles, Roots};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
@@ -50,12 +50,22 @@ pub struct Setup {
     pub block_bytes: u32,
 }
 
-/// Makes the schemas that settings ask for. Ready ones of the same shape are kept; ours of another shape or half loaded are
-/// loaded anew; further ones of ours are left. An interrupt ends it with `Trouble::Interrupted`: the schemas that are ready
+/// What becomes of schemas of ours that are ready and of another shape.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Replace {
+    /// They are kept, and the setup is refused.
+    Never,
+    /// Those that are asked for are loaded anew.
+    Shapes,
+}
+
+/// Makes the schemas that settings ask for. Ready ones of the same shape are kept, half loaded ones of ours are loaded anew; ready
+/// ones of another shape by `replace`; further ones are left. Nothing is dropped before it is known that all of it may be. An interrupt ends it with `Trouble::Interrupted`: the schemas that are ready
 /// stay, so that another setup goes on from there, and what was half loaded is removed.
 pub fn setup(
     url: &Url,
     settings: &Settings,
+    replace: Replace,
     progress: &mut dyn FnMut(&Progress),
     interrupted: &(dyn Fn() -> bool + Sync),
 ) -> Result<Setup> {
@@ -64,21 +74,28 @@ pub fn setup(
     let mut admin = backend::admin(url)?;
     let shape = Shape::of(settings, admin.filler_bytes()?);
     let block_bytes = admin.facts()?.block_bytes;
-    let there: Vec<Schema> =
-        admin.schemas()?.into_iter().filter(|schema| schema.number <= settings.schemas).collect();
-    if let Some(schema) = there.iter().find(|schema| schema.state == State::Foreign) {
+    let all = admin.schemas()?;
+    let asked = |schema: &&Schema| schema.number <= settings.schemas;
+    if let Some(schema) = all.iter().filter(asked).find(|schema| schema.state == State::Foreign) {
         return Err(foreign(url, schema.number));
     }
-    if there.is_empty()
+    if !all.iter().any(|schema| asked(&schema))
         && let Some(file) = url.file()
     {
         check_others(file)?;
     }
     let is_ready = |schema: &&Schema| schema.state == State::Ready && schema.shape == shape;
-    let reused: Vec<u32> = there.iter().filter(is_ready).map(|schema| schema.number).collect();
-    for schema in there.iter().filter(|schema| !is_ready(schema)) {
-        admin.drop_schema(schema.number)?;
+    let is_other = |schema: &&Schema| schema.state == State::Ready && schema.shape != shape;
+    if let (Replace::Never, Some(other)) = (replace, all.iter().filter(asked).find(is_other)) {
+        return Err(another_shape(url, other, &shape));
     }
+    let reused: Vec<u32> = all.iter().filter(asked).filter(is_ready).map(|schema| schema.number).collect();
+    let gone: Vec<u32> = all
+        .iter()
+        .filter(|schema| asked(schema) && schema.state != State::Foreign && !is_ready(schema))
+        .map(|schema| schema.number)
+        .collect();
+    drop_schemas(&mut *admin, &gone)?;
     drop(admin);
     let wanted: Vec<u32> = (1..=settings.schemas).filter(|number| !reused.contains(number)).collect();
     let parallel = match url.brand {
@@ -161,6 +178,25 @@ fn foreign(url: &Url, number: u32) -> DatabaseError {
     )
 }
 
+fn another_shape(url: &Url, schema: &Schema, wanted: &Shape) -> DatabaseError {
+    let Schema { number, shape, .. } = schema;
+    let how = match shape.blocks == wanted.blocks {
+        false => format!("{} blocks, and {} are asked for", shape.blocks, wanted.blocks),
+        true => "other tables than are asked for (scan table, filler, log, index or tablespace)".to_owned(),
+    };
+    DatabaseError::new(
+        Trouble::Settings,
+        format!("{url}: slob{number} is loaded with {how}"),
+        "add --replace to load it anew, or ask for what is there",
+    )
+}
+
+/// Drops schemas that bear our mark, all or none: what stands in the way of one is found before any is dropped.
+fn drop_schemas(admin: &mut dyn backend::Admin, numbers: &[u32]) -> Result<()> {
+    numbers.iter().try_for_each(|number| admin.check_drop(*number))?;
+    numbers.iter().try_for_each(|number| admin.drop_schema(*number))
+}
+
 /// What the threads of a setup share.
 struct Job<'a> {
     url: &'a Url,
@@ -224,7 +260,7 @@ impl Job<'_> {
     fn remove(&self, number: u32) {
         let Ok(mut admin) = backend::admin(self.url) else { return };
         let ours = |schema: &Schema| schema.number == number && schema.state == State::Partial;
-        if admin.schemas().is_ok_and(|schemas| schemas.iter().any(ours)) {
+        if admin.schemas().is_ok_and(|schemas| schemas.iter().any(ours)) && admin.check_drop(number).is_ok() {
             let _ = admin.drop_schema(number);
         }
     }
@@ -265,6 +301,17 @@ pub fn place(url: &Url, directory: &Path) -> Result<String> {
     backend::admin(url)?.place(directory)
 }
 
+/// A tablespace by its name as it was typed, which the server may have folded to small letters: its own name, and its directory.
+/// `None` where there is none of that name.
+pub fn tablespace(url: &Url, name: &str) -> Result<Option<(String, PathBuf)>> {
+    backend::admin(url)?.tablespace(name)
+}
+
+/// The statements of a session in the first schema, and what the server plans for each, in its own words.
+pub fn plans(url: &Url) -> Result<Vec<(String, String)>> {
+    backend::admin(url)?.plans()
+}
+
 /// Asks a database what it is.
 pub fn inspect(url: &Url) -> Result<Facts> {
     backend::admin(url)?.facts()
@@ -291,9 +338,7 @@ pub fn drop_all(url: &Url) -> Result<Vec<u32>> {
         .filter(|schema| schema.state != State::Foreign)
         .map(|schema| schema.number)
         .collect();
-    for number in &ours {
-        admin.drop_schema(*number)?;
-    }
+    drop_schemas(&mut *admin, &ours)?;
     admin.unplace();
     Ok(ours)
 }

@@ -3,6 +3,7 @@
 
 use crate::error::{DatabaseError, Result, Trouble};
 use std::fmt;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -38,6 +39,21 @@ pub enum Route {
     File(PathBuf),
 }
 
+/// Whether a connection by TCP is encrypted, and what of the server's certificate is checked. Sockets of this machine are not.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Encryption {
+    Never,
+    /// Where the server offers it (PostgreSQL's own default; MySQL's connections then have none).
+    #[default]
+    Offered,
+    /// Always, by whatever certificate.
+    Unchecked,
+    /// Always, by a certificate of an authority that is trusted.
+    Authority,
+    /// And for the name that was connected to.
+    Name,
+}
+
 /// A database, and who asks.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Url {
@@ -50,6 +66,32 @@ pub struct Url {
     /// Name of the database in the server; empty for SQLite. MySQL's is never changed, only connected to.
     pub database: String,
     password: Option<String>,
+    /// What was said and not supposed.
+    host_said: bool,
+    port_said: bool,
+    service: Option<String>,
+    pub(crate) encryption: Encryption,
+    /// A file of the authorities that are trusted; `None`: the system's.
+    pub(crate) authorities: Option<PathBuf>,
+}
+
+/// What a client is told beside a URL. Shown without the password.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Credentials {
+    pub user: Option<String>,
+    pub password: Option<String>,
+    pub database: Option<String>,
+    pub host: Option<String>,
+    pub port: Option<u16>,
+    pub socket: Option<PathBuf>,
+}
+
+impl fmt::Debug for Credentials {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Credentials { user, password, database, host, port, socket } = self;
+        let password = password.as_ref().map(|_| "...");
+        write!(f, "{user:?} {password:?} {database:?} {host:?} {port:?} {socket:?}")
+    }
 }
 
 const FORMS: &str = "say postgres://USER@HOST/DATABASE, postgres:///DATABASE?host=/run/postgresql, mysql://USER@HOST or sqlite:FILE";
@@ -68,6 +110,11 @@ impl Url {
             user: String::new(),
             database: String::new(),
             password: None,
+            host_said: true,
+            port_said: true,
+            service: None,
+            encryption: Encryption::default(),
+            authorities: None,
         }
     }
 
@@ -80,6 +127,11 @@ impl Url {
             user: user.to_owned(),
             database: database.to_owned(),
             password: None,
+            host_said: true,
+            port_said: false,
+            service: None,
+            encryption: Encryption::default(),
+            authorities: None,
         }
     }
 
@@ -87,6 +139,59 @@ impl Url {
     pub fn with_password(mut self, password: Option<String>) -> Self {
         self.password = self.password.or(password);
         self
+    }
+
+    /// The name of PostgreSQL's service that it asks for.
+    pub fn service(&self) -> Option<&str> {
+        self.service.as_deref()
+    }
+
+    /// The same with what it does not say from elsewhere.
+    pub fn with_defaults(mut self, from: Credentials) -> Self {
+        let Credentials { user, password, database, host, port, socket } = from;
+        if self.user.is_empty() {
+            self.user = user.unwrap_or_default();
+        }
+        if self.database.is_empty() {
+            self.database = database.unwrap_or_default();
+        }
+        if let (false, Some(host)) = (self.host_said, host) {
+            (self.route, self.host_said) = (route(&host), true);
+        }
+        if let (false, Some(socket)) = (self.host_said, socket) {
+            (self.route, self.host_said) = (Route::Socket(socket), true);
+        }
+        if let (false, Some(port)) = (self.port_said, port) {
+            (self.port, self.port_said) = (port, true);
+        }
+        self.with_password(password)
+    }
+
+    /// Where passwords stand in a URL as it was typed, in bytes from its beginning.
+    pub fn passwords_in(text: &str) -> Vec<Range<usize>> {
+        let mut found = Vec::new();
+        let begin = text.find("://").map_or(0, |at| at + 3);
+        let (place, query) = text.split_at(text.find('?').unwrap_or(text.len()));
+        if let Some(at) = place.rfind('@').filter(|at| *at >= begin)
+            && let Some(colon) = text[begin..at].find(':')
+        {
+            found.push(begin + colon + 1..at);
+        }
+        let mut from = place.len();
+        for pair in query.split_inclusive(['?', '&']) {
+            if let Some(value) = pair.strip_prefix("password=") {
+                let value = value.trim_end_matches('&');
+                found.push(from + 9..from + 9 + value.len());
+            }
+            from += pair.len();
+        }
+        found.retain(|range| !range.is_empty());
+        found
+    }
+
+    /// Does it have a password?
+    pub fn has_password(&self) -> bool {
+        self.password.is_some()
     }
 
     /// The password; for drivers only.
@@ -173,6 +278,14 @@ impl FromStr for Url {
         let (place, query) = rest.split_once('?').unwrap_or((rest, ""));
         let (authority, database) = place.split_once('/').unwrap_or((place, ""));
         let (user_info, host) = authority.rsplit_once('@').unwrap_or(("", authority));
+        // Else its tail would be taken for the database's name, and be shown with it.
+        if database.contains('@') || database.contains('#') || host.contains('#') {
+            return Err(DatabaseError::new(
+                Trouble::Url,
+                "the URL has @, / or # where they cannot stand",
+                "in a user's name or a password write %40 for @, %2F for /, %23 for #, %3A for :, %3F for ?, %25 for %",
+            ));
+        }
         let (user, password) = match user_info.split_once(':') {
             Some((user, password)) => (user, Some(decoded(password)?)),
             None => (user_info, None),
@@ -186,6 +299,11 @@ impl FromStr for Url {
             user: decoded(user)?,
             database: decoded(database)?,
             password,
+            host_said: !host.is_empty(),
+            port_said: port.is_some(),
+            service: None,
+            encryption: Encryption::default(),
+            authorities: None,
         };
         for pair in query.split('&').filter(|pair| !pair.is_empty()) {
             let (key, value) =
@@ -227,25 +345,43 @@ fn host_and_port(text: &str) -> Result<(&str, Option<u16>)> {
 impl Url {
     fn parameter(&mut self, key: &str, value: String) -> Result<()> {
         match (self.brand, key) {
-            (Brand::Postgres, "host") => self.route = route(&value),
-            (Brand::Mysql, "socket") => self.route = Route::Socket(value.into()),
+            (Brand::Postgres, "host") => (self.route, self.host_said) = (route(&value), true),
+            (Brand::Postgres, "service") => self.service = Some(value),
+            (Brand::Mysql, "socket") => (self.route, self.host_said) = (Route::Socket(value.into()), true),
             (_, "port") => {
-                self.port = value.parse().map_err(|_| wrong("the port is no number up to 65535"))?
+                self.port = value.parse().map_err(|_| wrong("the port is no number up to 65535"))?;
+                self.port_said = true;
             }
             (_, "user") => self.user = value,
             (_, "password") => self.password = Some(value),
-            (Brand::Postgres, "sslmode") if matches!(value.as_str(), "disable" | "allow" | "prefer") => {}
-            (Brand::Postgres, "sslmode") => {
-                return Err(DatabaseError::new(
-                    Trouble::Url,
-                    "fathom speaks to databases without TLS: sslmode may be disable, allow or prefer",
-                    "measure from the server's own machine, by its socket",
-                ));
+            (Brand::Postgres, "sslmode") => self.encryption = encryption(&value)?,
+            (Brand::Mysql, "ssl-mode") => self.encryption = encryption(&value)?,
+            (Brand::Postgres, "sslrootcert") => {
+                self.authorities = Some(value).filter(|file| file != "system").map(PathBuf::from);
             }
+            (Brand::Mysql, "ssl-ca") => self.authorities = Some(value.into()),
             (_, key) => return Err(wrong(format!("the URL's parameter {key:?} is not known"))),
         }
         Ok(())
     }
+}
+
+/// By libpq's words, or by MySQL's.
+fn encryption(word: &str) -> Result<Encryption> {
+    Ok(match word.to_ascii_lowercase().as_str() {
+        "disable" | "disabled" => Encryption::Never,
+        "allow" | "prefer" | "preferred" => Encryption::Offered,
+        "require" | "required" => Encryption::Unchecked,
+        "verify-ca" | "verify_ca" => Encryption::Authority,
+        "verify-full" | "verify_identity" => Encryption::Name,
+        _ => {
+            return Err(DatabaseError::new(
+                Trouble::Url,
+                "the URL's sslmode or ssl-mode is none that is known",
+                "PostgreSQL: disable, prefer, require, verify-ca or verify-full; MySQL: DISABLED, PREFERRED, REQUIRED, VERIFY_CA or VERIFY_IDENTITY",
+            ));
+        }
+    })
 }
 
 fn decoded(text: &str) -> Result<String> {
@@ -306,12 +442,28 @@ mod tests {
             assert!(!shown.contains("hunter2"), "{shown}");
             assert_eq!(url.password(), Some("hunter2"));
         }
+        // The tail of one that is not encoded was printed as the database's name.
+        for text in ["postgres://bench:p@ss/hunter2:rd#1@127.0.0.1/x", "mysql://me:a/hunter2@db"] {
+            let error = text.parse::<Url>().unwrap_err();
+            assert!(!error.to_string().contains("hunter2") && error.hint.contains("%2F"), "{error}");
+        }
         let wrong =
             ["postgres:me:hunter2@db", "mysql://me:hunter2@db:port", "mysql://me:hunter2%@db", "x:hunter2"];
         for text in wrong {
             let error = text.parse::<Url>().unwrap_err().to_string();
             assert!(!error.contains("hunter2"), "{error}");
         }
+    }
+
+    #[test]
+    fn passwords_are_found_in_a_url_as_it_was_typed() {
+        let found = |text: &str| {
+            Url::passwords_in(text).into_iter().map(|at| text[at].to_owned()).collect::<Vec<_>>()
+        };
+        assert_eq!(found("postgres://me:s%40crt@db/bench?port=1"), ["s%40crt"]);
+        assert_eq!(found("mysql://me@db/?password=hunter2&port=1"), ["hunter2"]);
+        assert_eq!(found("postgres://me:p@ss/w@db/bench"), ["p@ss/w"]);
+        assert_eq!(found("sqlite:slob.db"), [] as [&str; 0]);
     }
 
     #[test]
@@ -323,7 +475,7 @@ mod tests {
             "sqlite:/srv/slob.db",
         ] {
             let url = url(text);
-            assert_eq!(url.to_string().parse::<Url>().unwrap(), url);
+            assert_eq!(url.to_string().parse::<Url>().unwrap().to_string(), url.to_string());
         }
     }
 
@@ -331,7 +483,7 @@ mod tests {
     fn what_cannot_be_honoured_is_refused_by_name() {
         for (text, says) in [
             ("oracle://db", "oracle"),
-            ("postgres://db/x?sslmode=require", "TLS"),
+            ("postgres://db/x?sslmode=perhaps", "sslmode"),
             ("mysql://db?ssl=1", "\"ssl\""),
             ("sqlite:", "file"),
             ("sqlite::memory:", "memory"),

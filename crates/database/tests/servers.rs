@@ -51,9 +51,13 @@ fn interrupted(url: &Url) {
     use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
     let settings = Settings { schemas: 3, blocks: 1200, parallel: 1, ..small() };
     let now = AtomicBool::new(false);
-    let error = setup(url, &settings, &mut |p| now.store(p.ready == 1 && p.rows > 1300, Relaxed), &|| {
-        now.load(Relaxed)
-    })
+    let error = setup(
+        url,
+        &settings,
+        Replace::Never,
+        &mut |p| now.store(p.ready == 1 && p.rows > 1300, Relaxed),
+        &|| now.load(Relaxed),
+    )
     .unwrap_err();
     assert_eq!(error.kind, Trouble::Interrupted, "{error}");
     let left: Vec<(u32, State)> = schemas(url).unwrap().iter().map(|s| (s.number, s.state)).collect();
@@ -162,7 +166,7 @@ fn foreign_in_postgres(url: &Url) {
         url,
         "CREATE SCHEMA slob2; CREATE TABLE slob2.fathom_slob (other int); CREATE TABLE slob2.blocks (mine text)",
     );
-    let error = setup(url, &small(), &mut |_| {}, &|| false).unwrap_err();
+    let error = setup(url, &small(), Replace::Never, &mut |_| {}, &|| false).unwrap_err();
     assert_eq!(error.kind, Trouble::Foreign, "{error}");
     let one = Settings { schemas: 1, unlogged: true, ..small() };
     load(url, &one);
@@ -176,7 +180,7 @@ fn foreign_in_postgres(url: &Url) {
     // A user without rights.
     psql(url, "CREATE ROLE guest LOGIN");
     let guest = by(url, "guest");
-    let error = setup(&guest, &small(), &mut |_| {}, &|| false).unwrap_err();
+    let error = setup(&guest, &small(), Replace::Never, &mut |_| {}, &|| false).unwrap_err();
     assert_eq!(error.kind, Trouble::Rights, "{error}");
     let error = inspect(&by(url, "nobody-here")).unwrap_err();
     assert_eq!(error.kind, Trouble::Password, "{error}");
@@ -202,7 +206,7 @@ fn full_in_postgres(url: &Url) {
         scan_blocks: 0,
         ..small()
     };
-    let error = setup(url, &settings, &mut |_| {}, &|| false).unwrap_err();
+    let error = setup(url, &settings, Replace::Never, &mut |_| {}, &|| false).unwrap_err();
     assert_eq!(error.kind, Trouble::Full, "{error}");
     let left = schemas(url).unwrap();
     assert!(
@@ -241,7 +245,7 @@ fn mariadb_from_setup_to_drop() {
     too_many(&url, facts.sessions_most.unwrap());
     drop_all(&url).unwrap();
     mysql(&url, "CREATE DATABASE slob2");
-    let error = setup(&url, &small(), &mut |_| {}, &|| false).unwrap_err();
+    let error = setup(&url, &small(), Replace::Never, &mut |_| {}, &|| false).unwrap_err();
     assert_eq!(error.kind, Trouble::Foreign, "{error}");
     load(&url, &Settings { schemas: 1, random_filler: true, ..small() });
     mysql(&url, "CREATE TABLE slob1.guest (mine INT)");
@@ -255,7 +259,7 @@ fn mariadb_from_setup_to_drop() {
     let error = inspect(&guest.clone().with_password(Some("hunter3".into()))).unwrap_err();
     assert!(error.kind == Trouble::Password && !error.to_string().contains("hunter"), "{error}");
     let guest = guest.with_password(Some("hunter2".into()));
-    let error = setup(&guest, &small(), &mut |_| {}, &|| false).unwrap_err();
+    let error = setup(&guest, &small(), Replace::Never, &mut |_| {}, &|| false).unwrap_err();
     assert!(error.kind == Trouble::Rights && !error.to_string().contains("hunter"), "{error}");
     observed(&url);
     dies(&server);

@@ -4,7 +4,7 @@ mod common;
 
 use common::*;
 use fathom_database::{
-    Counters, Database, Length, Settings, State, Step, Trouble, Url, drop_all, schemas, setup,
+    Counters, Database, Length, Replace, Settings, State, Step, Trouble, Url, drop_all, schemas, setup,
 };
 use fathom_record::{Control, Execute, Request, Steer, StopReason, Totals};
 use fathom_spec::*;
@@ -21,7 +21,8 @@ fn each_block_has_one_row_and_keys_stand_in_random_order() {
     let (_directory, url) = file();
     let settings = Settings { random_filler: true, ..small() };
     let mut steps = Vec::new();
-    let done = setup(&url, &settings, &mut |progress| steps.push(*progress), &|| false).unwrap();
+    let done =
+        setup(&url, &settings, Replace::Never, &mut |progress| steps.push(*progress), &|| false).unwrap();
     assert_eq!((done.loaded.as_slice(), done.reused.len()), (&[1, 2][..], 0));
     for proof in &done.proofs {
         assert_eq!((proof.rows, proof.blocks), (400, 400), "{proof:?}");
@@ -40,7 +41,7 @@ fn each_block_has_one_row_and_keys_stand_in_random_order() {
 fn a_filler_with_two_rows_to_a_block_fails_the_setup_and_leaves_nothing() {
     let (_directory, url) = file();
     let settings = Settings { filler_bytes: Some(3000), ..small() };
-    let error = setup(&url, &settings, &mut |_| {}, &|| false).unwrap_err();
+    let error = setup(&url, &settings, Replace::Never, &mut |_| {}, &|| false).unwrap_err();
     assert_eq!(error.kind, Trouble::NotOneRowPerBlock, "{error}");
     assert_eq!(schemas(&url).unwrap(), []);
 }
@@ -187,7 +188,7 @@ fn what_is_not_ours_is_never_touched() {
     let (_directory, url) = file();
     let connection = rusqlite::Connection::open(url.file().unwrap()).unwrap();
     connection.execute_batch("CREATE TABLE slob2 (mine TEXT); INSERT INTO slob2 VALUES ('dear')").unwrap();
-    let error = setup(&url, &small(), &mut |_| {}, &|| false).unwrap_err();
+    let error = setup(&url, &small(), Replace::Never, &mut |_| {}, &|| false).unwrap_err();
     assert_eq!(error.kind, Trouble::Foreign, "{error}");
     assert!(error.what.contains("slob2"));
     assert_eq!(schemas(&url).unwrap()[0].state, State::Foreign);
@@ -205,7 +206,7 @@ fn a_file_of_another_kind_is_not_touched() {
     let path = directory.path().join("letter.txt");
     let text = "Dear reader,\n".repeat(100);
     std::fs::write(&path, &text).unwrap();
-    let error = setup(&Url::sqlite(&path), &small(), &mut |_| {}, &|| false).unwrap_err();
+    let error = setup(&Url::sqlite(&path), &small(), Replace::Never, &mut |_| {}, &|| false).unwrap_err();
     assert_eq!(error.kind, Trouble::Foreign, "{error}");
     assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
 }
@@ -215,7 +216,7 @@ fn a_disk_that_fills_ends_the_setup_and_nothing_half_loaded_is_left() {
     let Some(disk) = SmallDisk::mount(8) else { return };
     let url = Url::sqlite(disk.0.path().join("bench.db"));
     let settings = Settings { blocks: 600, ..small() };
-    let error = setup(&url, &settings, &mut |_| {}, &|| false).unwrap_err();
+    let error = setup(&url, &settings, Replace::Never, &mut |_| {}, &|| false).unwrap_err();
     assert_eq!(error.kind, Trouble::Full, "{error}");
     let left: Vec<(u32, State)> = schemas(&url).unwrap().iter().map(|s| (s.number, s.state)).collect();
     assert_eq!(left, [(1, State::Ready)]);
@@ -225,10 +226,15 @@ fn a_disk_that_fills_ends_the_setup_and_nothing_half_loaded_is_left() {
 fn what_only_postgres_has_is_refused_by_name() {
     let (directory, url) = file();
     let settings = Settings { unlogged: true, ..small() };
-    let error = setup(&url, &settings, &mut |_| {}, &|| false).unwrap_err();
+    let error = setup(&url, &settings, Replace::Never, &mut |_| {}, &|| false).unwrap_err();
     assert!(error.kind == Trouble::Settings && error.what.contains("without a log"), "{error}");
     let settings = Settings { tablespace: Some("fast".into()), ..small() };
-    assert!(setup(&url, &settings, &mut |_| {}, &|| false).unwrap_err().what.contains("tablespace"));
+    assert!(
+        setup(&url, &settings, Replace::Never, &mut |_| {}, &|| false)
+            .unwrap_err()
+            .what
+            .contains("tablespace")
+    );
     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
 }
 
@@ -241,6 +247,54 @@ fn dropping_all_of_ours_removes_the_file() {
     assert_eq!(drop_all(&url).unwrap(), [] as [u32; 0]);
 }
 
+/// What stood in the way of one schema was found when the others were gone, and the error said that nothing was dropped.
+#[test]
+fn nothing_is_dropped_when_one_schema_holds_what_is_not_ours() {
+    let (_directory, url) = file();
+    load(&url, &small());
+    let connection = rusqlite::Connection::open(url.file().unwrap()).unwrap();
+    connection.execute_batch("CREATE INDEX mine ON slob2 (scratch)").unwrap();
+    let error = drop_all(&url).unwrap_err();
+    assert!(error.kind == Trouble::Foreign && error.what.contains("slob2 holds mine"), "{error}");
+    let states: Vec<State> = schemas(&url).unwrap().iter().map(|schema| schema.state).collect();
+    assert_eq!(states, [State::Ready; 2]);
+    let other = Settings { blocks: 300, ..small() };
+    let error = setup(&url, &other, Replace::Shapes, &mut |_| {}, &|| false).unwrap_err();
+    assert_eq!((error.kind, schemas(&url).unwrap()[0].shape.blocks), (Trouble::Foreign, 400));
+}
+
+#[test]
+fn what_is_loaded_in_another_shape_is_replaced_only_when_that_is_said() {
+    let (_directory, url) = file();
+    load(&url, &Settings { schemas: 3, ..small() });
+    let other = Settings { blocks: 300, ..small() };
+    let error = setup(&url, &other, Replace::Never, &mut |_| {}, &|| false).unwrap_err();
+    assert!(error.what.contains("slob1 is loaded with 400 blocks, and 300 are asked for"), "{error}");
+    assert!(error.hint.contains("--replace"), "{error}");
+    let done = setup(&url, &other, Replace::Shapes, &mut |_| {}, &|| false).unwrap();
+    assert_eq!(done.loaded, [1, 2]);
+    let left: Vec<(u32, u64)> = schemas(&url).unwrap().iter().map(|s| (s.number, s.shape.blocks)).collect();
+    assert_eq!(left, [(1, 300), (2, 300), (3, 400)], "a third one was not asked for");
+}
+
+/// A user's own file was turned to a write-ahead log for good.
+#[test]
+fn a_file_with_somebody_elses_tables_keeps_its_journal_mode() {
+    let (_directory, url) = file();
+    let mine = rusqlite::Connection::open(url.file().unwrap()).unwrap();
+    mine.execute_batch("PRAGMA page_size = 8192; CREATE TABLE mine (x); INSERT INTO mine VALUES (42)")
+        .unwrap();
+    drop(mine);
+    load(&url, &small());
+    let settings = Settings { update_percent: 20.0, ..small() };
+    run(&url, &settings, operations(50), &mut ());
+    drop_all(&url).unwrap();
+    let mine = rusqlite::Connection::open(url.file().unwrap()).unwrap();
+    let mode: String = mine.query_row("PRAGMA journal_mode", [], |row| row.get(0)).unwrap();
+    let answer: u32 = mine.query_row("SELECT x FROM mine", [], |row| row.get(0)).unwrap();
+    assert_eq!((mode.as_str(), answer), ("delete", 42));
+}
+
 #[test]
 fn an_interrupted_setup_keeps_what_is_ready_and_goes_on_from_there() {
     let (_directory, url) = file();
@@ -249,6 +303,7 @@ fn an_interrupted_setup_keeps_what_is_ready_and_goes_on_from_there() {
     let error = setup(
         &url,
         &settings,
+        Replace::Never,
         &mut |progress| ready.store(progress.ready * 10_000 + (progress.rows % 2550) as u32, Relaxed),
         &|| ready.load(Relaxed) > 10_000,
     )

@@ -6,7 +6,7 @@ use std::io;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::roots::{DeviceNumber, Roots, names_in, read_text};
+use crate::roots::{DeviceNumber, Roots, read_text};
 
 const NAMES: [&str; 17] = [
     "reads",
@@ -197,27 +197,19 @@ pub fn own_usage() -> io::Result<OwnUsage> {
 /// Bytes that a process made the disks read and write.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ProcessIo {
-    pub pid: u32,
-    /// Its short name
-    pub command: String,
     /// Read from disks
     pub read_bytes: u64,
     /// Sent to disks
     pub write_bytes: u64,
 }
 
-/// Every process's I/O so far, as far as it may be looked at.
-pub fn read_processes(roots: &Roots) -> Vec<ProcessIo> {
-    let read = |pid: u32| {
-        let folder = roots.proc.join(pid.to_string());
-        let text = read_text(&folder.join("io")).ok()?;
-        let field = |name: &str| {
-            text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':')?.trim().parse().ok())
-        };
-        let command = read_text(&folder.join("comm")).unwrap_or_default();
-        Some(ProcessIo { pid, command, read_bytes: field("read_bytes")?, write_bytes: field("write_bytes")? })
+/// A process's I/O so far, when it may be looked at.
+pub fn read_process_io(roots: &Roots, pid: u32) -> Option<ProcessIo> {
+    let text = read_text(&roots.proc.join(pid.to_string()).join("io")).ok()?;
+    let field = |name: &str| {
+        text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':')?.trim().parse().ok())
     };
-    names_in(&roots.proc).iter().filter_map(|name| name.parse().ok()).filter_map(read).collect()
+    Some(ProcessIo { read_bytes: field("read_bytes")?, write_bytes: field("write_bytes")? })
 }
 
 #[cfg(test)]

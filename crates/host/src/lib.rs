@@ -22,6 +22,7 @@
 //! is an `Unknown` in a list `unchecked`.
 
 pub mod block;
+pub mod command_line;
 pub mod content;
 pub mod counters;
 pub mod database_directory;
@@ -70,4 +71,5 @@ pub use room::Room;
 pub use roots::{DeviceNumber, Roots, Unknown};
 pub use scratch::Scratch;
 pub use storage::{Storage, TargetKind, directory_of, place_of_new, resolve};
+pub use sys::end_with_this_thread;
 pub use use_kind::UseKind;

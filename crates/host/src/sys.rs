@@ -1,8 +1,11 @@
-//! The kernel calls that no safe wrapper offers: FIEMAP, BLKGETSIZE64, getrusage, mincore, kcmp and leases. The only `unsafe` of this crate.
+//! The kernel calls that no safe wrapper offers: FIEMAP, BLKGETSIZE64, getrusage, mincore, kcmp and leases; and children
+//! that end with their parent. The only `unsafe` of this crate.
 
 use std::io;
 use std::mem::{MaybeUninit, size_of};
 use std::os::fd::{AsRawFd, BorrowedFd};
+use std::os::unix::process::CommandExt;
+use std::process::Command;
 
 /// `struct fiemap_extent` of `linux/fiemap.h`.
 #[repr(C)]
@@ -148,4 +151,21 @@ pub(crate) fn has_writers(file: BorrowedFd<'_>) -> Option<bool> {
     // SAFETY: as above.
     unsafe { libc::fcntl(of, libc::F_SETLEASE, libc::F_UNLCK) };
     Some(false)
+}
+
+/// Has the process that this command will start sent a signal when the thread that started it ends, however it ends.
+pub fn end_with_this_thread(command: &mut Command, signal: rustix::process::Signal) {
+    let parent = rustix::process::getpid();
+    let settle = move || {
+        rustix::process::set_parent_process_death_signal(Some(signal))?;
+        // The parent may have gone before that was said.
+        match rustix::process::getppid() == Some(parent) {
+            true => Ok(()),
+            false => Err(io::Error::from(io::ErrorKind::NotFound)),
+        }
+    };
+    // SAFETY: between fork and exec the closure makes two system calls; it allocates nothing and takes no lock.
+    unsafe {
+        command.pre_exec(settle);
+    }
 }

@@ -30,6 +30,21 @@ struct Given {
     usr1: Signalled,
 }
 
+/// Where a database's own client programs look for what they were not told.
+#[derive(Clone, Debug, Default)]
+pub struct DatabaseClient {
+    pub user: Option<String>,
+    pub password: Option<String>,
+    pub database: Option<String>,
+    /// PGSERVICE: a name in the service file.
+    pub service: Option<String>,
+    pub service_file: Option<PathBuf>,
+    /// ~/.pgpass
+    pub password_file: Option<PathBuf>,
+    /// ~/.my.cnf
+    pub option_file: Option<PathBuf>,
+}
+
 impl Environment {
     /// That of this process.
     pub fn process() -> Self {
@@ -178,9 +193,29 @@ impl Environment {
         self.variable("NO_OS_PERF_DATA").is_some_and(|value| value.eq_ignore_ascii_case("true"))
     }
 
-    /// A database's password, where its own programs look for it: PGPASSWORD, MYSQL_PWD.
-    pub fn database_password(&self, postgres: bool) -> Option<String> {
-        self.variable(if postgres { "PGPASSWORD" } else { "MYSQL_PWD" })
+    /// What PostgreSQL's own programs take where a URL does not say it.
+    pub fn postgres_client(&self) -> DatabaseClient {
+        let home = self.path_variable("HOME");
+        let at_home = |name: &str| home.as_ref().map(|home| home.join(name));
+        DatabaseClient {
+            user: self.variable("PGUSER"),
+            password: self.variable("PGPASSWORD"),
+            database: self.variable("PGDATABASE"),
+            service: self.variable("PGSERVICE"),
+            service_file: self.path_variable("PGSERVICEFILE").or_else(|| at_home(".pg_service.conf")),
+            password_file: self.path_variable("PGPASSFILE").or_else(|| at_home(".pgpass")),
+            option_file: None,
+        }
+    }
+
+    /// What MySQL's and MariaDB's own programs take.
+    pub fn mysql_client(&self) -> DatabaseClient {
+        let home = self.path_variable("HOME");
+        DatabaseClient {
+            password: self.variable("MYSQL_PWD"),
+            option_file: home.map(|home| home.join(".my.cnf")),
+            ..DatabaseClient::default()
+        }
     }
 
     /// The moment as SLOB's scripts write it: `2026.11.21-07:06:15`.

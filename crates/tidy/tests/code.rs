@@ -101,6 +101,7 @@ const WRITERS: &[(&str, &str)] = &[
     ("crates/host/src/scratch.rs", "new files with this process's mark in their names"),
     ("crates/host/src/lock.rs", "locks in their own directory"),
     ("crates/host/src/device_claim.rs", "reads only"),
+    ("crates/host/src/command_line.rs", "this process's own arguments, in its own memory"),
     ("crates/host/src/content.rs", "reads only"),
     ("crates/host/src/fabricate.rs", "trees of tests"),
     ("crates/engine/src/guard.rs", "the loads' own door"),

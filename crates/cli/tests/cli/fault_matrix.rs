@@ -388,7 +388,7 @@ fn killed(cell: &Cell<'_>, line: &str, when: impl FnOnce(&Started)) -> Outcome {
 
 /// `None`: the tool has nothing that this fault could meet.
 fn cell_of(fault: Fault, row: &Row, bench: &Bench) -> Option<Outcome> {
-    let full = ["No space left", "disk is full", "less than a tenth"];
+    let full = ["No space left", "disk is full", "less than a tenth", "are free where"];
     let line = match fault {
         Fault::ReadError => row.device,
         Fault::WriteError => row.writes,

@@ -38,6 +38,7 @@ mod signals;
 mod simulated;
 #[cfg(feature = "databases")]
 mod slob;
+mod slob_counters;
 #[cfg(feature = "databases")]
 mod slob_trouble;
 mod stores;

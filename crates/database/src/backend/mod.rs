@@ -11,10 +11,30 @@ use crate::error::{DatabaseError, Result, Trouble};
 use crate::facts::{Facts, Proof, Schema, Shape, State};
 use crate::url::{Brand, Url};
 use fathom_spec::Redo;
-use std::path::Path;
-use std::sync::Arc;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 pub(crate) use sqlite::Pager;
+
+/// What the sessions of a database have in common, and whoever watches them: SQLite's counters, and the server's processes that
+/// serve them.
+#[derive(Debug, Default)]
+pub(crate) struct SharedWork {
+    pub(crate) pager: Pager,
+    processes: Mutex<BTreeSet<u32>>,
+}
+
+impl SharedWork {
+    pub(crate) fn add_process(&self, process: u32) {
+        self.processes.lock().unwrap_or_else(PoisonError::into_inner).insert(process);
+    }
+
+    /// Those of all sessions so far, also of those that have ended.
+    pub(crate) fn processes(&self) -> BTreeSet<u32> {
+        self.processes.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
 
 /// How a statement of a session failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,13 +116,26 @@ pub(crate) trait Admin: Send {
     fn load(&mut self, number: u32, shape: &Shape, seed: u64, told: &Told) -> Result<()>;
     fn prove(&mut self, number: u32, shape: &Shape, told: &Told) -> Result<Proof>;
     fn mark_ready(&mut self, number: u32) -> Result<()>;
-    /// Drops a schema that bears our mark. Called for no other.
+    /// Is a schema that bears our mark free of what others put there?
+    fn check_drop(&mut self, number: u32) -> Result<()>;
+    /// Drops a schema that bears our mark, when it was checked. Called for no other.
     fn drop_schema(&mut self, number: u32) -> Result<()>;
     /// Prepares a directory of the server's machine for tables, and answers the tablespace to load them into.
     fn place(&mut self, directory: &Path) -> Result<String>;
+    /// A tablespace's own name, and its directory.
+    fn tablespace(&mut self, _name: &str) -> Result<Option<(String, PathBuf)>> {
+        Ok(None)
+    }
     /// Takes back what `place` made, when nothing is in it any more.
     fn unplace(&mut self) {}
     fn counters(&mut self) -> Result<Counters>;
+    /// In what states sessions that are at work are now, as the server names them, and how many in each: those of our runs, or
+    /// everybody's but those that read counters. `None` where the server does not tell.
+    fn waits(&mut self, _ours: bool) -> Result<Option<Vec<(String, u64)>>> {
+        Ok(None)
+    }
+    /// The statements of a session in the first schema, and the server's plan of each.
+    fn plans(&mut self) -> Result<Vec<(String, String)>>;
     /// Have the sessions of a run gone, so that all of their counts are in the counters?
     fn sessions_gone(&mut self) -> bool;
 }
@@ -117,11 +150,11 @@ pub(crate) fn admin(url: &Url) -> Result<Box<dyn Admin>> {
 }
 
 /// Connects to work.
-pub(crate) fn session(url: &Url, ability: &Ability, pager: &Arc<Pager>) -> Result<Box<dyn Session>> {
+pub(crate) fn session(url: &Url, ability: &Ability, work: &Arc<SharedWork>) -> Result<Box<dyn Session>> {
     Ok(match url.brand {
-        Brand::Postgres => Box::new(postgres::PostgresSession::open(url, ability)?),
+        Brand::Postgres => Box::new(postgres::PostgresSession::open(url, ability, work)?),
         Brand::Mysql => Box::new(mysql::MysqlSession::open(url, ability)?),
-        Brand::Sqlite => Box::new(sqlite::SqliteSession::open(url, ability, pager.clone())?),
+        Brand::Sqlite => Box::new(sqlite::SqliteSession::open(url, ability, work.clone())?),
     })
 }
 

@@ -1,7 +1,9 @@
 //! SQLite: one file, a table `slobN` for each schema, pages of 8 KiB with rows of 5,000 bytes. The row's number is the physical
 //! order; an index finds the random key. One file has one writer at a time, whatever the number of sessions: that is SQLite's.
 
-use super::{Ability, Admin, Failure, FailureKind, Session, Told, name, not_one_row, not_ours, number};
+use super::{
+    Ability, Admin, Failure, FailureKind, Session, SharedWork, Told, name, not_one_row, not_ours, number,
+};
 use crate::counters::Counters;
 use crate::error::{DatabaseError, Result, Trouble};
 use crate::facts::{Facts, Proof, Schema, Shape, State};
@@ -32,6 +34,8 @@ pub(crate) struct Pager {
     hits: AtomicU64,
     misses: AtomicU64,
     writes: AtomicU64,
+    /// Rows that the sessions touched, told with the counters.
+    rows: AtomicU64,
 }
 
 impl Pager {
@@ -41,9 +45,15 @@ impl Pager {
         counters.add("pager", "cache_hit", self.hits.load(Relaxed));
         counters.add("pager", "cache_miss", self.misses.load(Relaxed));
         counters.add("pager", "cache_write", writes);
+        counters.add("tables", "rows_fetched", self.rows.load(Relaxed));
         counters.add("log", "bytes", writes * (u64::from(page_bytes) + 24));
         counters.add("log", "writes", writes);
     }
+}
+
+/// Is it a table that a setup makes?
+fn is_own(table: &str) -> bool {
+    table == "fathom_slob" || number(table.strip_suffix("_scan").unwrap_or(table)).is_some()
 }
 
 fn refused(what: &str, file: &Path, error: &rusqlite::Error) -> DatabaseError {
@@ -250,14 +260,19 @@ impl Admin for SqliteAdmin {
             self.connect(OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE)?;
         }
         let table = name(number);
-        let fresh = self.tables()?.is_empty();
+        let tables = self.tables()?;
+        let fresh = tables.is_empty();
+        // A file in which somebody else has tables keeps its journal mode: that is kept in the file.
+        let own = tables.iter().all(|table| is_own(table));
         let columns = "(pos INTEGER PRIMARY KEY, key INTEGER, scratch INTEGER, filler TEXT)";
         self.ask("cannot make its tables", |connection| {
             // The page size is settled by the first table. Without a write-ahead log each page is written once.
             if fresh {
                 connection.pragma_update(None, "page_size", PAGE)?;
             }
-            connection.query_row("PRAGMA journal_mode = DELETE", [], |_| Ok(()))?;
+            if own {
+                connection.query_row("PRAGMA journal_mode = DELETE", [], |_| Ok(()))?;
+            }
             connection.pragma_update(None, "synchronous", "NORMAL")?;
             connection.execute_batch(
                 "CREATE TABLE IF NOT EXISTS fathom_slob (number INTEGER PRIMARY KEY, shape TEXT, state TEXT)",
@@ -275,7 +290,10 @@ impl Admin for SqliteAdmin {
         let index = format!("CREATE {} INDEX {table}_key ON {table} (key)", shape.unique());
         self.ask("cannot index it", |connection| {
             connection.execute_batch(&index)?;
-            connection.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))
+            match own {
+                true => connection.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(())),
+                false => Ok(()),
+            }
         })
     }
 
@@ -306,7 +324,7 @@ impl Admin for SqliteAdmin {
         self.ask("cannot mark it", |connection| connection.execute(mark, [number]).map(|_| ()))
     }
 
-    fn drop_schema(&mut self, number: u32) -> Result<()> {
+    fn check_drop(&mut self, number: u32) -> Result<()> {
         let table = name(number);
         let others = self.ask("cannot read its schema", |connection| {
             let ask = "SELECT name FROM sqlite_master WHERE tbl_name IN (?1, ?2) AND type IN ('trigger', 'index') \
@@ -314,9 +332,14 @@ impl Admin for SqliteAdmin {
             let names = [table.clone(), format!("{table}_scan"), format!("{table}_key")];
             connection.query_row(ask, names, |row| row.get::<_, String>(0)).optional()
         })?;
-        if let Some(found) = others {
-            return Err(not_ours(number, &found));
+        match others {
+            Some(found) => Err(not_ours(number, &found)),
+            None => Ok(()),
         }
+    }
+
+    fn drop_schema(&mut self, number: u32) -> Result<()> {
+        let table = name(number);
         self.ask("cannot drop it", |connection| {
             connection.execute_batch(&format!(
                 "BEGIN IMMEDIATE; DROP TABLE IF EXISTS {table}; DROP TABLE IF EXISTS {table}_scan; \
@@ -349,9 +372,34 @@ impl Admin for SqliteAdmin {
         Ok(Counters::default())
     }
 
+    fn plans(&mut self) -> Result<Vec<(String, String)>> {
+        let mut plans = Vec::new();
+        for text in texts(&name(1), false) {
+            let lines = self.ask("cannot explain a statement", |connection| {
+                let mut statement = connection.prepare(&format!("EXPLAIN QUERY PLAN {text}"))?;
+                let values = [1i64, 2].into_iter().take(statement.parameter_count());
+                let rows = statement.query_map(rusqlite::params_from_iter(values), |row| row.get(3))?;
+                rows.collect::<rusqlite::Result<Vec<String>>>()
+            })?;
+            plans.push((text, lines.join("\n")));
+        }
+        Ok(plans)
+    }
+
     fn sessions_gone(&mut self) -> bool {
         true
     }
+}
+
+/// What a session does in a schema: select, update, scan.
+fn texts(table: &str, heavy: bool) -> [String; 3] {
+    let set = if heavy { "scratch = scratch + 1, filler = ?3" } else { "scratch = scratch + 1" };
+    let rows = format!("{table} INDEXED BY {table}_key");
+    [
+        format!("SELECT count(scratch) FROM {rows} WHERE key BETWEEN ?1 AND ?2"),
+        format!("UPDATE {rows} SET {set} WHERE key BETWEEN ?1 AND ?2"),
+        format!("SELECT count(scratch) FROM {table}_scan"),
+    ]
 }
 
 /// Statements of one schema.
@@ -368,12 +416,14 @@ pub(super) struct SqliteSession {
     statements: Vec<Statements>,
     heavy: Option<Vec<u8>>,
     random: Xoshiro256Plus,
-    pager: Arc<Pager>,
+    work: Arc<SharedWork>,
     told: u32,
+    /// Rows touched that were not told yet.
+    rows: u64,
 }
 
 impl SqliteSession {
-    pub(super) fn open(url: &Url, ability: &Ability, pager: Arc<Pager>) -> Result<Self> {
+    pub(super) fn open(url: &Url, ability: &Ability, work: Arc<SharedWork>) -> Result<Self> {
         let file = url.file().unwrap_or(Path::new(""));
         let refused = |error| refused("cannot open a session", file, &error);
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -382,19 +432,12 @@ impl SqliteSession {
         connection.pragma_update(None, "synchronous", "FULL").map_err(refused)?;
         connection.set_prepared_statement_cache_capacity(16);
         let heavy = ability.redo == Redo::Heavy;
-        let set = if heavy { "scratch = scratch + 1, filler = ?3" } else { "scratch = scratch + 1" };
         let statements: Vec<Statements> = ability
             .schemas
             .iter()
             .map(|schema| {
-                let table = name(schema + 1);
-                let rows = format!("{table} INDEXED BY {table}_key");
-                Statements {
-                    schema: *schema,
-                    select: format!("SELECT count(scratch) FROM {rows} WHERE key BETWEEN ?1 AND ?2"),
-                    update: format!("UPDATE {rows} SET {set} WHERE key BETWEEN ?1 AND ?2"),
-                    scan: format!("SELECT count(scratch) FROM {table}_scan"),
-                }
+                let [select, update, scan] = texts(&name(schema + 1), heavy);
+                Statements { schema: *schema, select, update, scan }
             })
             .collect();
         for statement in &statements {
@@ -407,8 +450,9 @@ impl SqliteSession {
             statements,
             heavy: heavy.then(|| vec![b'X'; ability.filler_bytes as usize]),
             random: Xoshiro256Plus::seed_from_u64(ability.seed),
-            pager,
+            work,
             told: 0,
+            rows: 0,
         })
     }
 
@@ -416,18 +460,20 @@ impl SqliteSession {
         self.statements.iter().find(|s| s.schema == schema).unwrap_or(&self.statements[0])
     }
 
-    fn account(&mut self) {
+    fn account(&mut self, rows: u64) {
         self.told += 1;
+        self.rows += rows;
         if self.told.is_multiple_of(32) {
             self.tell();
         }
     }
 
-    fn tell(&self) {
-        let status = take_pager_status(&self.connection);
-        self.pager.hits.fetch_add(status.hits, Relaxed);
-        self.pager.misses.fetch_add(status.misses, Relaxed);
-        self.pager.writes.fetch_add(status.writes, Relaxed);
+    fn tell(&mut self) {
+        let (status, pager) = (take_pager_status(&self.connection), &self.work.pager);
+        pager.hits.fetch_add(status.hits, Relaxed);
+        pager.misses.fetch_add(status.misses, Relaxed);
+        pager.writes.fetch_add(status.writes, Relaxed);
+        pager.rows.fetch_add(std::mem::take(&mut self.rows), Relaxed);
     }
 
     fn count(&self, sql: &str, params: impl rusqlite::Params) -> std::result::Result<u64, Failure> {
@@ -457,7 +503,7 @@ fn keys(first: u64, count: u32) -> (i64, i64) {
 impl Session for SqliteSession {
     fn select(&mut self, schema: u32, first: u64, count: u32) -> std::result::Result<u64, Failure> {
         let seen = self.count(&self.of(schema).select, keys(first, count))?;
-        self.account();
+        self.account(seen);
         Ok(seen)
     }
 
@@ -474,13 +520,15 @@ impl Session for SqliteSession {
                 Some(filler) => statement.execute(params![low, high, String::from_utf8_lossy(filler)]),
             }
         };
-        change().map(|changed| changed as u64).map_err(failure)
+        let changed = change().map(|changed| changed as u64).map_err(failure)?;
+        self.rows += changed;
+        Ok(changed)
     }
 
     fn commit(&mut self) -> std::result::Result<(), Failure> {
         let commit = || self.connection.prepare_cached("COMMIT")?.execute([]);
         commit().map_err(failure)?;
-        self.account();
+        self.account(0);
         Ok(())
     }
 
@@ -493,7 +541,7 @@ impl Session for SqliteSession {
 
     fn scan(&mut self, schema: u32) -> std::result::Result<u64, Failure> {
         let seen = self.count(&self.of(schema).scan, [])?;
-        self.account();
+        self.account(seen);
         Ok(seen)
     }
 }

@@ -10,11 +10,10 @@ pub use leftover::Leftover;
 
 use crate::backend;
 use crate::error::{DatabaseError, Result, Trouble};
-use crate::sys::end_with_this_thread;
 use crate::url::{Brand, Url};
-use fathom_host::Roots;
 use fathom_host::database_directory::database_directory;
 use fathom_host::scratch::Mark;
+use fathom_host::{Roots, end_with_this_thread};
 use fathom_spec::Bytes;
 use group::MemoryGroup;
 use rustix::process::{Pid, Signal, kill_process_group};

@@ -2,7 +2,7 @@
 
 #![allow(dead_code)] // Each test binary uses its part.
 
-use fathom_database::{Database, Length, Server, ServerKind, ServerOptions, Settings, Url};
+use fathom_database::{Database, Length, Replace, Server, ServerKind, ServerOptions, Settings, Url};
 use fathom_record::{Control, Run};
 use fathom_spec::{Nanos, StreamId, Verb};
 use std::os::unix::fs::PermissionsExt;
@@ -63,7 +63,7 @@ pub fn small() -> Settings {
 
 /// Loads them.
 pub fn load(url: &Url, settings: &Settings) -> fathom_database::Setup {
-    fathom_database::setup(url, settings, &mut |_| {}, &|| false).expect("it loads")
+    fathom_database::setup(url, settings, Replace::Shapes, &mut |_| {}, &|| false).expect("it loads")
 }
 
 /// So many operations of each session.

@@ -69,7 +69,9 @@ pub fn write(told: &RunContext, record: &ResultRecord, index: usize, out: &mut i
     profile(&seen, out)?;
     top_events(&seen, out)?;
     events(&seen, out)?;
+    states(&seen, out)?;
     statistics(&seen, out)?;
+    server(&seen, out)?;
     writeln!(out, "Verdict: {}", verdict::judge(&seen.counted, told).says)
 }
 
@@ -128,6 +130,7 @@ fn profile(seen: &Seen, out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "~~~~~~~~~~~~~~~            ---------------   ---------------")?;
     line(seen, "DB Time(s)", Some(seen.time), out)?;
     line(seen, "DB CPU(s)", c.cpu_ns.map(|ns| ns as f64 / 1e9), out)?;
+    line(seen, "Background CPU(s)", c.background_cpu_ns.map(|ns| ns as f64 / 1e9), out)?;
     line(seen, "Redo size (bytes)", count(c.redo_bytes), out)?;
     line(seen, "Logical read (blocks)", count(c.logical), out)?;
     line(seen, "Physical read (blocks)", count(c.physical), out)?;
@@ -142,7 +145,7 @@ fn profile(seen: &Seen, out: &mut impl Write) -> io::Result<()> {
     if let Some((read, write)) = c.rate(c.read_requests).zip(c.rate(c.write_requests)) {
         writeln!(
             out,
-            "Total IOPS: {} (reads {} + writes {} that the database asked for)",
+            "Total IOPS: {} (reads {} of these sessions + writes {} of the server)",
             grouped(read + write, 1),
             grouped(read, 1),
             grouped(write, 1)
@@ -153,7 +156,7 @@ fn profile(seen: &Seen, out: &mut impl Write) -> io::Result<()> {
         let (reads, writes) = (reads.unwrap_or(0.0), writes.unwrap_or(0.0));
         writeln!(
             out,
-            "Device IOPS: {} (reads {} + writes {} that {} counted)",
+            "Device IOPS: {} (reads {} + writes {} that {} counted, everybody's)",
             grouped(reads + writes, 1),
             grouped(reads, 1),
             grouped(writes, 1),
@@ -180,7 +183,8 @@ struct Event {
     seconds: f64,
 }
 
-/// Events under AWR's names. Reads have the device's own times; commits and scans those that sessions saw.
+/// Events under AWR's names: reads of these sessions, writes and log of the server, by the server's own clock where it has one;
+/// else with the disk's mean times, for as many as the disk can have answered. Commits have the times that sessions saw.
 fn waits(seen: &Seen) -> Vec<Event> {
     let c = &seen.counted;
     let mut found = Vec::new();
@@ -189,18 +193,35 @@ fn waits(seen: &Seen) -> Vec<Event> {
             found.push(Event { name, class, foreground, waits, seconds });
         }
     };
-    if let Some(device) = c.device {
-        add("db file sequential read", "User I/O", true, device.reads, device.read_ms as f64 / 1e3);
-        add("db file parallel write", "System I/O", false, device.writes, device.write_ms as f64 / 1e3);
+    if let Some((reads, seconds)) = c.read_requests.zip(c.read_seconds(seen.told.block.0)) {
+        add("db file sequential read", "User I/O", true, reads, seconds);
     }
-    if let Some(log) = c.log_device {
-        add("log file parallel write", "System I/O", false, log.writes, log.write_ms as f64 / 1e3);
+    if let Some((writes, seconds)) = c.timed_writes.or(c.written).zip(c.write_seconds()) {
+        add("db file parallel write", "System I/O", false, writes, seconds);
+    }
+    if let Some((log, writes)) = c.log_device.filter(|log| log.writes > 0).zip(c.redo_writes) {
+        let each = log.write_ms as f64 / 1e3 / log.writes as f64;
+        add("log file parallel write", "System I/O", false, writes, writes.min(log.writes) as f64 * each);
     }
     if let Some(commit) = seen.latency(Verb::Commit) {
         add("log file sync", "Commit", true, commit.count, commit.sum_ns as f64 / 1e9);
     }
     found.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
     found
+}
+
+/// Where the times of reads and writes are from, as a sentence.
+fn clocks(seen: &Seen) -> String {
+    let disks = disks(&seen.told.disks);
+    let of = |timed: bool| match timed {
+        true => "by the server's own clock".to_owned(),
+        false => format!("with the mean times of {disks}"),
+    };
+    format!(
+        "Reads {}; writes {}; commits as the sessions saw them.",
+        of(seen.counted.read_wait_ns.is_some()),
+        of(seen.counted.write_wait_ns.is_some())
+    )
 }
 
 fn average(event: &Event) -> String {
@@ -215,35 +236,25 @@ fn top_events(seen: &Seen, out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "                                          Total Wait   Avg wait % DB  ")?;
     writeln!(out, "Event                               Waits Time (sec)       (ms) time   Wait Class")?;
     writeln!(out, "------------------------------ ---------- ---------- ---------- ------ ----------")?;
+    let waits = waits(seen);
+    let mut lines: Vec<(f64, String)> = waits
+        .iter()
+        .filter(|event| event.foreground)
+        .map(|event| {
+            let Event { name, class, foreground: _, waits, seconds } = event;
+            let (waits, time, each) = (grouped(*waits as f64, 0), grouped(*seconds, 1), average(event));
+            let share = share(*seconds);
+            (*seconds, format!("{name:<30} {waits:>10} {time:>10} {each:>10} {share:>6} {class}"))
+        })
+        .collect();
     if let Some(cpu) = seen.counted.cpu_ns {
         let seconds = cpu as f64 / 1e9;
-        writeln!(
-            out,
-            "{:<30} {:>10} {:>10} {:>10} {:>6}",
-            "DB CPU",
-            "",
-            grouped(seconds, 1),
-            "",
-            share(seconds)
-        )?;
+        let (time, share) = (grouped(seconds, 1), share(seconds));
+        lines.push((seconds, format!("{:<30} {:>10} {time:>10} {:>10} {share:>6}", "DB CPU", "", "")));
     }
-    for event in waits(seen).iter().filter(|event| event.foreground) {
-        writeln!(
-            out,
-            "{:<30} {:>10} {:>10} {:>10} {:>6} {}",
-            event.name,
-            grouped(event.waits as f64, 0),
-            grouped(event.seconds, 1),
-            average(event),
-            share(event.seconds),
-            event.class
-        )?;
-    }
-    writeln!(
-        out,
-        "\nReads and writes with the times of {}; commits with those of the sessions.",
-        disks(&seen.told.disks)
-    )?;
+    lines.sort_by(|a, b| b.0.total_cmp(&a.0));
+    lines.iter().try_for_each(|(_, line)| writeln!(out, "{line}"))?;
+    writeln!(out, "\n{}", clocks(seen))?;
     for (verb, latency) in seen.verbs.iter().filter(|(_, latency)| latency.count > 0) {
         let ms = |ns: Option<u64>| ns.map_or("-".to_owned(), |ns| format!("{:.3}", ns as f64 / 1e6));
         writeln!(
@@ -281,6 +292,56 @@ fn events(seen: &Seen, out: &mut impl Write) -> io::Result<()> {
             )?;
         }
         writeln!(out, "          -------------------------------------------------------------\n")?;
+    }
+    Ok(())
+}
+
+/// In what states the server's own view had the sessions, in short looks during the run.
+fn states(seen: &Seen, out: &mut impl Write) -> io::Result<()> {
+    let mut states = seen.counted.states.clone();
+    let all: u64 = states.iter().map(|(_, looks)| looks).sum();
+    if all == 0 {
+        return Ok(());
+    }
+    states.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(&b.0)));
+    writeln!(out, "Sampled states of the sessions, by the server's names")?;
+    writeln!(out, "State                               Samples      %")?;
+    writeln!(out, "------------------------------ ------------ ------")?;
+    for (state, looks) in &states {
+        writeln!(out, "{state:<30} {looks:>12} {:>6.1}", *looks as f64 * 100.0 / all as f64)?;
+    }
+    writeln!(out)
+}
+
+/// What the server did by itself, and the settings that decide what the figures mean.
+fn server(seen: &Seen, out: &mut impl Write) -> io::Result<()> {
+    let c = &seen.counted;
+    let rows = [
+        ("checkpoints", c.checkpoints),
+        ("automatic vacuums and analyzes of these tables", c.autovacuums),
+        ("whole pages in the log", c.log_page_images),
+        ("syncs of the log", c.redo_syncs),
+        ("deadlocks", c.deadlocks),
+    ];
+    if rows.iter().any(|(_, value)| value.is_some()) {
+        writeln!(out, "The server meanwhile")?;
+        for (name, value) in rows {
+            let Some(value) = value else { continue };
+            writeln!(out, "{name:<48} {:>12}", grouped(value as f64, 0))?;
+        }
+        writeln!(out)?;
+    }
+    for (statement, plan) in &seen.told.plans {
+        writeln!(out, "{statement}")?;
+        plan.lines().try_for_each(|line| writeln!(out, "    {line}"))?;
+        writeln!(out)?;
+    }
+    if !seen.told.server_settings.is_empty() {
+        writeln!(out, "The server's settings")?;
+        for (name, value) in &seen.told.server_settings {
+            writeln!(out, "{name:<34} {value}")?;
+        }
+        writeln!(out)?;
     }
     Ok(())
 }

@@ -11,14 +11,18 @@ use serde::{Deserialize, Serialize};
 pub struct Counted {
     /// Its length, seconds.
     pub seconds: f64,
-    /// Blocks of any kind that sessions asked the database's cache for.
+    /// Blocks of the schemas' tables and indexes that sessions asked the database's cache for (InnoDB: blocks of the whole
+    /// server).
     pub logical: Option<u64>,
     /// Of those, blocks that were not in it.
     pub physical: Option<u64>,
-    /// Blocks of the schemas' tables that sessions asked for.
+    /// Blocks of the schemas' tables that sessions touched; one that is found, locked and changed is one.
     pub table_logical: Option<u64>,
     /// Of those, blocks that were not in the database's cache.
     pub table_physical: Option<u64>,
+    /// What everybody in the database asked its cache for, and what of it was not there.
+    pub logical_of_all: Option<u64>,
+    pub physical_of_all: Option<u64>,
     /// Blocks that the database wrote.
     pub written: Option<u64>,
     /// Reads that the database asked the kernel for.
@@ -33,18 +37,49 @@ pub struct Counted {
     pub redo_syncs: Option<u64>,
     /// Time in which sessions waited for reads, ns, where the server times them.
     pub read_wait_ns: Option<u64>,
-    /// Transactions committed.
+    /// Time of writes of data, ns, and how many they were, where the server times them.
+    pub write_wait_ns: Option<u64>,
+    pub timed_writes: Option<u64>,
+    /// Transactions that everybody committed.
     pub commits: Option<u64>,
     /// Deadlocks that it broke.
     pub deadlocks: Option<u64>,
-    /// Processor time of its own processes, ns.
+    pub checkpoints: Option<u64>,
+    /// Times that the server vacuumed or analyzed the schemas' tables by itself.
+    pub autovacuums: Option<u64>,
+    /// Whole pages in its log.
+    pub log_page_images: Option<u64>,
+    /// In what states the sessions were found, and how often, where the server tells (`IO:DataFileRead`).
+    pub states: Vec<(String, u64)>,
+    /// Processor time, ns, of the processes that serve the sessions; of the whole server where a session has none of its own.
     pub cpu_ns: Option<u64>,
-    /// Bytes that its processes made disks read, by the kernel's count of each process.
+    /// Of the server's other processes.
+    pub background_cpu_ns: Option<u64>,
+    /// Bytes that those which serve the sessions made disks read, by the kernel's count of each process.
     pub process_read_bytes: Option<u64>,
     /// The disks below its data.
     pub device: Option<Device>,
     /// The disks below its log, where they are others.
     pub log_device: Option<Device>,
+    /// Whether the server and the sessions say the same.
+    pub agreement: Option<Agreement>,
+}
+
+/// What the server's counters and the sessions say of one whole run, its warm-up included.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Agreement {
+    /// Rows that the sessions touched: operations times WORK_UNIT.
+    pub rows_touched: u64,
+    /// Rows of the schemas that the server counted.
+    pub rows_counted: Option<u64>,
+    /// Statements of the sessions.
+    pub statements: u64,
+    /// Statements of others, where the server's reads are not told from theirs.
+    pub statements_of_others: Option<u64>,
+    /// How much of the run the counters cover, and how long it was.
+    pub seconds_counted: f64,
+    pub seconds: f64,
 }
 
 /// What disks counted, summed.
@@ -97,6 +132,26 @@ impl Counted {
     /// So many a second.
     pub fn rate(&self, count: Option<u64>) -> Option<f64> {
         count.filter(|_| self.seconds > 0.0).map(|count| count as f64 / self.seconds)
+    }
+
+    /// What the database's reads of data took in all, s: by its own clock, or, where it has none, the disk's mean time for those
+    /// of them that the disk answered.
+    pub fn read_seconds(&self, block: u64) -> Option<f64> {
+        if let Some(ns) = self.read_wait_ns {
+            return Some(ns as f64 / 1e9);
+        }
+        let device = self.device.filter(|device| device.reads > 0)?;
+        let answered = self.physical? as f64 * self.device_share(block)?;
+        Some(answered * device.read_ms as f64 / 1e3 / device.reads as f64)
+    }
+
+    /// What its writes of data took, s, in the same ways; others' writes on the disk are not counted.
+    pub fn write_seconds(&self) -> Option<f64> {
+        if let Some(ns) = self.write_wait_ns {
+            return Some(ns as f64 / 1e9);
+        }
+        let device = self.device.filter(|device| device.writes > 0)?;
+        Some(self.written?.min(device.writes) as f64 * device.write_ms as f64 / 1e3 / device.writes as f64)
     }
 
     /// Reads a second of the disks below the data, and their mean latency, ns. `None` where they read nothing.

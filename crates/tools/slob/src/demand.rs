@@ -20,6 +20,10 @@ const SLOW_MS: f64 = 20.0;
 const ALL: (u64, u64) = (0, u64::MAX);
 /// Below this many I/Os a second a mean latency says little.
 const FEW: f64 = 5.0;
+/// From this share of the sessions' time on a wait is what they are slow by.
+const MOST: f64 = 0.5;
+/// So many looks that found a session at work tell what it waits for.
+const LOOKS_LEAST: u64 = 10;
 
 /// What was asked, and how it was answered.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -56,6 +60,77 @@ pub struct Demand {
     pub steal: Option<f64>,
     /// Are disks known at all?
     pub disks_known: bool,
+    /// In what states sessions were found, and how often; `None` where the server does not tell.
+    pub states: Option<Vec<(String, u64)>>,
+    /// Mean time of a read of data by the server's own clock, ms.
+    pub server_read_ms: Option<f64>,
+    /// Sessions that waited for reads in the mean, by the same clock.
+    pub readers: Option<f64>,
+}
+
+/// What sessions were found at, as shares of all looks that found one at work.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Shares {
+    io: f64,
+    locks: f64,
+    /// Looks that found one.
+    looks: u64,
+}
+
+impl Shares {
+    fn of(states: &[(String, u64)]) -> Self {
+        let sum = |wanted: &dyn Fn(&str) -> bool| -> u64 {
+            states.iter().filter(|(state, _)| wanted(state)).map(|(_, looks)| looks).sum()
+        };
+        let looks = sum(&|_| true);
+        let share = |part: u64| part as f64 / looks.max(1) as f64;
+        // Whoever waits for the log's lock waits for the one that writes it.
+        let io = sum(&|state| state.starts_with("IO:") || state == "LWLock:WALWrite");
+        Shares { io: share(io), locks: share(sum(&|state| state.starts_with("Lock:"))), looks }
+    }
+}
+
+/// The three states that sessions were found in most.
+fn foremost(states: &[(String, u64)]) -> String {
+    let all: u64 = states.iter().map(|(_, looks)| looks).sum();
+    let mut states = states.to_vec();
+    states.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(&b.0)));
+    let one = |(state, looks): &(String, u64)| {
+        format!("{state} {:.0} %", *looks as f64 * 100.0 / all.max(1) as f64)
+    };
+    states.iter().take(3).map(one).collect::<Vec<_>>().join(", ")
+}
+
+/// What the server itself says its sessions wait for; `None` where it says nothing that decides.
+fn by_waits(demand: &Demand) -> Option<(Whose, String)> {
+    let ms = |ms: f64| Nanos((ms * 1e6) as u64).to_string();
+    let reads = demand
+        .server_read_ms
+        .map_or(String::new(), |read| format!("; a read takes {} by the server's own clock", ms(read)));
+    if let Some(states) = &demand.states {
+        let shares = Shares::of(states);
+        if shares.looks == 0 {
+            let says = "nothing can be told: no session was at work while it was looked at".to_owned();
+            return Some((Whose::Unknown, says));
+        }
+        if shares.looks >= LOOKS_LEAST && shares.io >= MOST {
+            let says = format!(
+                "the storage: sessions at work spent {:.0} % of their time in waits for I/O ({}){reads}",
+                shares.io * 100.0,
+                foremost(states)
+            );
+            return Some((Whose::Storage, says));
+        }
+        if shares.looks >= LOOKS_LEAST && shares.locks >= MOST {
+            let says = format!("the database: its sessions wait for each other ({})", foremost(states));
+            return Some((Whose::Database, says));
+        }
+    }
+    let readers = demand.readers.filter(|readers| demand.states.is_none() && *readers >= MOST)?;
+    Some((
+        Whose::Storage,
+        format!("the storage: {readers:.1} sessions in the mean wait for its reads{reads}"),
+    ))
 }
 
 /// Who is slow.
@@ -113,6 +188,12 @@ impl Demand {
             cpu: known.then(|| 1.0 - still / all),
             steal: known.then(|| ticks("steal").unwrap_or(0.0) / all),
             disks_known: counted.device.is_some(),
+            states: looked_at(run).then(|| counted.states.clone()),
+            server_read_ms: counted
+                .read_wait_ns
+                .zip(counted.physical.filter(|reads| *reads > 0))
+                .map(|(ns, reads)| ns as f64 / 1e6 / reads as f64),
+            readers: counted.read_wait_ns.map(|ns| ns as f64 / 1e9 / seconds),
         }
     }
 
@@ -123,12 +204,21 @@ impl Demand {
     }
 }
 
-/// Whose it is, in one sentence. `expected_ms` is what a calibration of the disk gives at this many reads a second.
+/// Did the server tell at all in what states its sessions are?
+fn looked_at(run: &Run) -> bool {
+    let looks = SampleOf::Database("looks".to_owned());
+    run.samples.iter().any(|sample| sample.of == looks && sample.value > 0)
+}
+
+/// Whose it is, in one sentence. What sessions wait for by the server's own word comes before what the machine does. `expected_ms` is what a calibration of the disk gives at this many reads a second.
 pub fn judge(demand: &Demand, expected_ms: Option<f64>) -> (Whose, String) {
     let percent = |share: f64| format!("{:.0} %", share * 100.0);
     let ms = |ms: f64| Nanos((ms * 1e6) as u64).to_string();
+    if let Some(found) = by_waits(demand) {
+        return found;
+    }
     if !demand.disks_known {
-        let says = "it cannot be told: the disks below the database are not of this machine".to_owned();
+        let says = "it cannot be told: the disks below the database are not known here".to_owned();
         return (Whose::Unknown, says);
     }
     let read = demand.read_ms.filter(|_| demand.reads >= FEW);
@@ -205,6 +295,12 @@ pub fn write(demand: &Demand, expected_ms: Option<f64>, out: &mut impl Write) ->
         line("flush", time(d.flush_ms), "mean time of a flush")?;
         line("queue", Some(format!("{:.2}", d.queue)), "I/Os outstanding in the mean")?;
     }
+    line(
+        "waits",
+        d.states.as_ref().filter(|states| !states.is_empty()).map(|_| String::new()),
+        &d.states.as_deref().map_or(String::new(), foremost),
+    )?;
+    line("server read", time(d.server_read_ms), "mean time of a read of data by the server's own clock")?;
     line("processors", d.cpu.map(|share| format!("{:.0} %", share * 100.0)), "busy")
 }
 
@@ -218,9 +314,14 @@ fn block(bytes: f64) -> String {
     format!("{kib}k")
 }
 
-/// The commands and the fio job that ask the same of a directory.
-pub fn jobs(demand: &Demand, directory: &str, out: &mut impl Write) -> io::Result<()> {
+/// The commands and the fio job that ask the same of a directory, which is none of a database's: test files there would come into
+/// its backups. Without one the user is to name it.
+pub fn jobs(demand: &Demand, directory: Option<&str>, out: &mut impl Write) -> io::Result<()> {
     let d = demand;
+    if directory.is_none() {
+        writeln!(out, "DIR stands for a directory on the same disk, outside of the database's own\n")?;
+    }
+    let directory = directory.unwrap_or("DIR");
     let reads = d.read_percent();
     let sizes = if d.reads >= d.writes { d.read_size } else { d.write_size };
     let (block_size, all) = (block(sizes), d.reads + d.writes);

@@ -11,6 +11,8 @@
 //! | [`run_context`] | what is kept of a run beside its raw facts |
 //! | [`counter_deltas`] | what the database and its disks counted |
 //! | [`verdict`] | was the disk measured, or a cache? |
+//! | [`advice`] | what to do so that it is the disk |
+//! | [`checks`] | do server and sessions agree, was what was asked for done, did commits reach the disk? |
 //! | [`database_counters`] | the counters that pgio shows |
 //! | [`service_times`] | how long the database took |
 //! | [`log`] | the lines that the scripts print |
@@ -20,8 +22,10 @@
 //! | [`sysstat`] | `iostat.out`, `vmstat.out`, `mpstat.out` |
 //! | [`moment`] | the time of day of a moment of a run |
 
+pub mod advice;
 pub mod amount;
 pub mod awr;
+pub mod checks;
 pub mod conf;
 pub mod counter_deltas;
 pub mod database_counters;
@@ -41,7 +45,7 @@ pub mod verdict;
 
 pub use amount::Amount;
 pub use conf::read as read_conf;
-pub use counter_deltas::{Counted, Device};
+pub use counter_deltas::{Agreement, Counted, Device};
 pub use database_counters::DatabaseCounters;
 pub use moment::When;
 pub use parameter_error::Wrong;

@@ -4,6 +4,7 @@
 use super::database_counters::DatabaseCounters;
 use super::run_context::RunContext;
 use super::settings::{Settings, Words};
+use fathom_record::Run;
 use fathom_spec::Nanos;
 use std::io::{self, Write};
 
@@ -91,6 +92,11 @@ fn cache_size(bytes: u64) -> String {
     let units = [(1u64 << 40, "TB"), (1 << 30, "GB"), (1 << 20, "MB"), (1 << 10, "kB")];
     let fits = units.iter().find(|(size, _)| bytes >= *size && bytes.is_multiple_of(*size));
     fits.map_or(format!("{bytes}B"), |(size, name)| format!("{}{name}", bytes / size))
+}
+
+/// The whole run in seconds, as pgio counts it: it has no warm-up.
+pub fn run_seconds(run: &Run) -> u64 {
+    (Nanos(run.length_ns).seconds().round() as u64).max(1)
 }
 
 /// pgio's table and its result line, followed by an empty one. Rates are whole numbers, cut off, as pgio's are.

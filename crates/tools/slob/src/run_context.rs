@@ -6,6 +6,19 @@ use super::settings::Settings;
 use fathom_spec::Bytes;
 use serde::{Deserialize, Serialize};
 
+/// Whose server a database has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Server {
+    /// One that ran already.
+    #[default]
+    Running,
+    /// One that fathom started for this run.
+    Own,
+    /// None: the database works inside fathom's process.
+    Embedded,
+}
+
 /// Facts of one run of `slob`, as they are kept.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunContext {
@@ -27,6 +40,15 @@ pub struct RunContext {
     pub page_cache: Option<Bytes>,
     /// Was that a limit that fathom set?
     pub page_cache_limited: bool,
+    /// Whose server it is.
+    #[serde(default)]
+    pub server: Server,
+    /// The server's settings that decide what a measurement means, as it names them.
+    #[serde(default)]
+    pub server_settings: Vec<(String, String)>,
+    /// The statements of a session, and the server's plan of each, in its own words.
+    #[serde(default)]
+    pub plans: Vec<(String, String)>,
     /// Disks below its data, and below its log.
     pub disks: Vec<String>,
     /// Disks below its log, where they are others.
@@ -44,7 +66,7 @@ pub struct RunContext {
     /// What was counted in each run, in the record's order.
     #[serde(default)]
     pub counted: Vec<Counted>,
-    /// The counters that pgio shows, before and after the first run.
+    /// The counters that pgio shows, before and after the whole of the first run.
     #[serde(default)]
     pub shown: Option<(DatabaseCounters, DatabaseCounters)>,
     /// `/proc/diskstats` before and after the run, where pgio's files are left.
@@ -56,6 +78,11 @@ impl RunContext {
     /// Sessions in all.
     pub fn sessions(&self) -> u32 {
         self.settings.schemas * self.settings.threads
+    }
+
+    /// A setting of the server.
+    pub fn setting(&self, name: &str) -> Option<&str> {
+        self.server_settings.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
     /// Bytes of all schemas' rows.

@@ -1,8 +1,10 @@
 //! SLOB's and pgio's language, to the byte.
 
 use fathom_record::*;
+use fathom_slob::advice::Advice;
 use fathom_slob::demand::{self, Demand, Whose};
 use fathom_slob::log::{self, Kind};
+use fathom_slob::run_context::Server;
 use fathom_slob::table::PARAMETERS;
 use fathom_slob::verdict::{self, Meaning};
 use fathom_slob::*;
@@ -166,6 +168,9 @@ fn told() -> RunContext {
         cache: Some(("shared_buffers".into(), Bytes(GIB))),
         page_cache: Some(Bytes(4 * GIB)),
         page_cache_limited: false,
+        server: Server::Running,
+        server_settings: Vec::new(),
+        plans: Vec::new(),
         disks: vec!["vda".into()],
         log_disks: Vec::new(),
         host: "db1".into(),
@@ -285,15 +290,15 @@ fn the_verdict_says_disk_or_cache_and_what_to_do() {
     let cached = verdict::judge(&counted(10_000, 300, 300 * 8192), &told);
     assert_eq!(
         cached.says,
-        "you are measuring the cache: 97 % of the blocks came from memory (shared_buffers); shrink shared_buffers, or raise SCALE to at least 25G, or run with --limit-cache 256M and SCALE 1280M"
+        "you are measuring the cache: 97 % of the blocks came from memory (shared_buffers); run with --server DIR --limit-cache 256M and SCALE 1280M, or raise SCALE to at least 25G"
     );
     let page = verdict::judge(&counted(10_000, 9_000, 3_000 * 8192), &told);
     assert_eq!(
         page.says,
-        "you are measuring the cache: 70 % of the blocks came from memory (10 % from shared_buffers, 60 % from the page cache); shrink shared_buffers, or raise SCALE to at least 7168M, or run with --limit-cache 256M and SCALE 1280M"
+        "you are measuring the cache: 70 % of the blocks came from memory (10 % from shared_buffers, 60 % from the page cache); run with --server DIR --limit-cache 256M and SCALE 1280M, or raise SCALE to at least 25G"
     );
     told.blocks = 13_107_200;
-    told.page_cache_limited = true;
+    (told.page_cache_limited, told.server) = (true, Server::Own);
     assert!(!verdict::judge(&counted(10_000, 300, 0), &told).says.contains("--limit-cache"));
 }
 
@@ -366,7 +371,7 @@ fn the_report_has_the_lines_that_scripts_look_for() {
         "physical write IO requests                   15,897        1,589.7      15,897.0\n",
         "redo size                                20,000,000    2,000,000.0  20,000,000.0\n",
         // The sum that people quote.
-        "Total IOPS: 17,142.0 (reads 15,552.3 + writes 1,589.7 that the database asked for)\n",
+        "Total IOPS: 17,142.0 (reads 15,552.3 of these sessions + writes 1,589.7 of the server)\n",
         "Top 10 Foreground Events by Total Wait Time\n",
         "\nForeground Wait Events\n",
         "\nBackground Wait Events\n",
@@ -506,8 +511,28 @@ fn one_sentence_names_database_host_or_storage() {
     assert_eq!(says(&Demand { cpu: Some(0.97), ..calm.clone() }, None).0, Whose::Host);
     assert_eq!(says(&Demand { steal: Some(0.3), ..calm.clone() }, None).0, Whose::Host);
     assert_eq!(says(&Demand { disks_known: false, ..calm.clone() }, None).0, Whose::Unknown);
+    // Its sessions waited for reads on a busy host: the processors were blamed.
+    let busy = Demand { cpu: Some(0.99), server_read_ms: Some(7.5), ..calm.clone() };
+    let found = |states: &[(&str, u64)]| {
+        let states = states.iter().map(|(state, looks)| ((*state).to_owned(), *looks)).collect();
+        says(&Demand { states: Some(states), ..busy.clone() }, None)
+    };
     assert_eq!(
-        text(|out| demand::jobs(&calm, "/srv/pg", out)),
+        found(&[("IO:DataFileRead", 90), ("CPU", 10)]),
+        (Whose::Storage, "the storage: sessions at work spent 90 % of their time in waits for I/O (IO:DataFileRead 90 %, CPU 10 %); a read takes 7.50 ms by the server's own clock".into())
+    );
+    assert_eq!(found(&[("Lock:transactionid", 90), ("CPU", 10)]).0, Whose::Database);
+    assert_eq!(found(&[("CPU", 100)]).0, Whose::Host);
+    assert_eq!(found(&[]).0, Whose::Unknown, "an idle database on a busy host");
+    let waits = Demand { readers: Some(4.0), ..busy.clone() };
+    assert_eq!(says(&waits, None).0, Whose::Storage);
+    let elsewhere = text(|out| demand::jobs(&calm, None, out));
+    assert!(
+        elsewhere.starts_with("DIR stands for a directory") && elsewhere.contains(" DIR\n"),
+        "{elsewhere}"
+    );
+    assert_eq!(
+        text(|out| demand::jobs(&calm, Some("/srv/pg"), out)),
         "the same asked of the disk alone:
 
   fathom calibrate --block-size 8k --mix 80/20 /srv/pg
@@ -535,6 +560,191 @@ fn one_sentence_names_database_host_or_storage() {
   rate_iops=0,50
 "
     );
+}
+
+/// Blocks of so many bytes, read at random, of which so much can be in memory: what a run of them shows.
+fn modelled(told: &RunContext, memory: u64) -> verdict::Judged {
+    let data = told.data().0;
+    let from_disk = 1.0 - (memory as f64 / data as f64).min(1.0);
+    let misses = (from_disk * 1e6) as u64;
+    let page_cache = told.page_cache.map_or(0, |size| size.0);
+    let (own, answered) = match page_cache {
+        0 => (misses, misses),
+        // The database's own cache is small beside it.
+        _ => (980_000, misses.min(980_000)),
+    };
+    verdict::judge(&counted(1_000_000, own, answered * told.block.0), told)
+}
+
+/// With updates the advice asked for more at every turn, and never led to a run that passed.
+#[test]
+fn each_advice_of_the_verdict_leads_to_a_run_that_passes() {
+    let base = RunContext { blocks: 16_384, ..told() };
+    let direct = vec![("innodb_flush_method".to_owned(), "O_DIRECT".to_owned())];
+    let buffered = vec![("innodb_flush_method".to_owned(), "fsync".to_owned())];
+    let cases = [
+        RunContext { server: Server::Running, ..base.clone() },
+        RunContext { server: Server::Own, ..base.clone() },
+        RunContext { server: Server::Embedded, ..base.clone() },
+        RunContext {
+            server: Server::Own,
+            page_cache_limited: true,
+            page_cache: Some(Bytes(GIB)),
+            ..base.clone()
+        },
+        RunContext { server_settings: direct, ..base.clone() },
+        RunContext { server_settings: buffered, ..base.clone() },
+        RunContext { blocks: 40_000_000, ..base.clone() },
+    ];
+    for (case, told) in cases.into_iter().enumerate() {
+        let memory = |told: &RunContext| {
+            told.cache.as_ref().map_or(0, |(_, size)| size.0) + told.page_cache.map_or(0, |size| size.0)
+        };
+        let judged = modelled(&told, memory(&told).max(told.data().0 * 2 / 5));
+        assert_eq!(judged.meaning, Meaning::Cache, "{case}");
+        assert!(!judged.advice.is_empty());
+        for advice in judged.advice {
+            let mut then = told.clone();
+            let mut grow = |size: &Option<Bytes>| {
+                if let Some(size) = size {
+                    then.blocks = size.0 / then.block.0;
+                }
+            };
+            match &advice {
+                Advice::NoHotSpot => panic!("there is none"),
+                Advice::Scale(size) => grow(&Some(*size)),
+                Advice::Pool { pool, scale, .. } => {
+                    grow(scale);
+                    then.cache = Some(("innodb_buffer_pool_size".into(), *pool));
+                    then.page_cache = None;
+                }
+                Advice::Limit { limit, scale, .. } | Advice::MemoryGroup { limit, scale } => {
+                    grow(scale);
+                    then.cache = None;
+                    then.page_cache = Some(*limit);
+                }
+            }
+            // What InnoDB reads past the page cache does not lie there.
+            let direct = then.setting("innodb_flush_method") == Some("O_DIRECT");
+            if direct && matches!(advice, Advice::Scale(_)) {
+                then.page_cache = None;
+            }
+            let passed = modelled(&then, memory(&then));
+            assert_eq!(passed.meaning, Meaning::Disk, "{case}: {advice}: {}", passed.says);
+        }
+    }
+}
+
+#[test]
+fn on_sqlite_the_advice_names_a_server_and_a_memory_group() {
+    let told = RunContext { server: Server::Embedded, blocks: 2048, ..told() };
+    let says = verdict::judge(&counted(1000, 1000, 0), &told).says;
+    assert!(
+        says.contains("run fathom in a memory control group (systemd-run --scope -p MemoryMax=256M)"),
+        "{says}"
+    );
+    assert!(says.contains("run with --server DIR --limit-cache 256M and SCALE "), "{says}");
+}
+
+fn agreeing(rows_counted: u64) -> Counted {
+    let agreement = Agreement {
+        rows_touched: 1000,
+        rows_counted: Some(rows_counted),
+        statements: 100,
+        seconds_counted: 10.0,
+        seconds: 10.0,
+        ..Agreement::default()
+    };
+    Counted { agreement: Some(agreement), ..counted(1000, 1000, 1000 * 8192) }
+}
+
+/// Rows that were counted twice, a connection that was killed, somebody else on the server: no figure said so.
+#[test]
+fn a_record_says_when_the_server_and_the_sessions_disagree() {
+    let check = |counted: &Counted| checks::counters(counted, &told()).unwrap();
+    assert_eq!(check(&agreeing(1015)).outcome, CheckOutcome::Passed);
+    let seen = check(&agreeing(1100));
+    assert_eq!(seen.outcome, CheckOutcome::Failed);
+    assert!(seen.seen.contains("1000 rows, the server counted 1100; somebody else reads"), "{}", seen.seen);
+    let of = |change: fn(&mut Agreement)| {
+        let mut counted = agreeing(1000);
+        counted.agreement.as_mut().into_iter().for_each(change);
+        check(&counted)
+    };
+    let lost = of(|agreement| agreement.seconds_counted = 2.0);
+    assert_eq!(lost.outcome, CheckOutcome::Failed);
+    assert!(lost.seen.contains("cover 2.0 of 10.0 s: the connection"), "{}", lost.seen);
+    let others = of(|agreement| agreement.statements_of_others = Some(30));
+    assert!(
+        others.outcome == CheckOutcome::Failed && others.seen.contains("others ran 30"),
+        "{}",
+        others.seen
+    );
+    let elsewhere = Counted { process_read_bytes: Some(200_000_000), ..agreeing(1000) };
+    assert!(check(&elsewhere).seen.contains("read for the sessions, and vda counted"));
+    assert_eq!(checks::counters(&Counted::default(), &told()), None);
+}
+
+/// 19,631 of 200,000 operations a second were done, and nothing said so.
+#[test]
+fn a_rate_that_is_not_reached_is_a_failed_check() {
+    let outcome = |asked, reached| checks::rate(Some(asked), Some(reached), 10.0).map(|check| check.outcome);
+    assert_eq!(outcome(200_000.0, 19_631.0), Some(CheckOutcome::Failed));
+    assert_eq!(outcome(1000.0, 990.0), Some(CheckOutcome::Passed));
+    assert_eq!(outcome(10.0, 8.0), Some(CheckOutcome::Passed), "arrivals are random");
+    assert_eq!(checks::rate(None, Some(1.0), 1.0), None);
+}
+
+#[test]
+fn settings_that_take_the_disk_out_of_a_commit_are_named() {
+    let with = |name: &str, value: &str| {
+        let mut told = RunContext { server_settings: vec![(name.into(), value.into())], ..told() };
+        told.settings.update_pct = 25;
+        checks::durability(&told)
+    };
+    let off = with("fsync", "off").unwrap();
+    assert_eq!(off.outcome, CheckOutcome::Failed);
+    assert_eq!(off.seen, "fsync=off; fsync: no commit waits for the disk");
+    assert_eq!(with("synchronous_commit", "off").unwrap().outcome, CheckOutcome::Noted);
+    assert_eq!(with("innodb_doublewrite", "OFF").unwrap().outcome, CheckOutcome::Noted);
+    assert_eq!(with("innodb_flush_log_at_trx_commit", "1").unwrap().outcome, CheckOutcome::Passed);
+    assert_eq!(checks::durability(&told()), None, "nothing is updated");
+}
+
+/// The report charged the device's reads and writes, everybody's, to the database, and put DB CPU first whatever it was.
+#[test]
+fn wait_events_are_the_databases_own_and_the_longest_stands_first() {
+    let mut told = told();
+    let disk = Device {
+        reads: 500_000,
+        read_ms: 900_000,
+        writes: 600_000,
+        write_ms: 700_000,
+        read_bytes: 1 << 32,
+        ..Device::default()
+    };
+    let base = Counted { device: Some(disk), cpu_ns: Some(2_000_000_000), ..counted(10_000, 9_000, 0) };
+    let mut report = |counted: Counted| {
+        told.counted = vec![counted];
+        text(|out| awr::write(&told, &record(Vec::new()), 0, out))
+    };
+    let timed = Counted {
+        read_requests: Some(9_000),
+        read_wait_ns: Some(61_000_000_000),
+        written: Some(18),
+        process_read_bytes: Some(9_000 * 8192),
+        ..base.clone()
+    };
+    let shown = report(timed.clone());
+    let top = shown.split("Top 10 Foreground Events").nth(1).unwrap();
+    let reads = top.find("db file sequential read             9,000       61.0").expect(&shown);
+    assert!(reads < top.find("DB CPU").unwrap(), "{shown}");
+    assert!(shown.contains("db file parallel write               18     0      0.021"), "{shown}");
+    assert!(shown.contains("Reads by the server's own clock; writes with the mean times of vda"), "{shown}");
+    let idle =
+        Counted { physical: Some(0), read_requests: Some(0), read_wait_ns: None, written: Some(0), ..timed };
+    let shown = report(idle);
+    assert!(!shown.contains("db file"), "{shown}");
 }
 
 proptest::proptest! {

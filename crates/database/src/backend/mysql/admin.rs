@@ -9,6 +9,8 @@ use crate::rows::Rows;
 use crate::url::Url;
 use ::mysql::Conn;
 use ::mysql::prelude::{FromRow, Queryable};
+use fathom_host::process_time::is_named;
+use fathom_host::{Roots, text_file};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -21,11 +23,25 @@ const PURGE_LOOKS: u32 = 240;
 pub(in crate::backend) struct MysqlAdmin {
     url: Url,
     connection: Conn,
+    /// Does it keep account of files, and may this user see it?
+    counts_files: bool,
 }
+
+/// What the server did with the files of our tables; times are in picoseconds.
+const FILES: &str = "SELECT CAST(COALESCE(SUM(COUNT_READ), 0) AS UNSIGNED), \
+    CAST(COALESCE(SUM(SUM_NUMBER_OF_BYTES_READ), 0) DIV @@innodb_page_size AS UNSIGNED), \
+    CAST(COALESCE(SUM(SUM_TIMER_READ), 0) DIV 1000 AS UNSIGNED), \
+    CAST(COALESCE(SUM(COUNT_WRITE), 0) AS UNSIGNED), \
+    CAST(COALESCE(SUM(SUM_TIMER_WRITE), 0) DIV 1000 AS UNSIGNED) \
+    FROM performance_schema.file_summary_by_instance WHERE EVENT_NAME = 'wait/io/file/innodb/innodb_data_file' \
+    AND FILE_NAME REGEXP '/slob[1-9][0-9]*/(blocks|scan)[.]ibd$'";
 
 impl MysqlAdmin {
     pub(in crate::backend) fn open(url: &Url) -> Result<Self> {
-        Ok(MysqlAdmin { url: url.clone(), connection: connect(url)? })
+        let mut admin = MysqlAdmin { url: url.clone(), connection: connect(url)?, counts_files: false };
+        admin.counts_files = admin.one::<u64>("SELECT @@performance_schema")? == 1
+            && admin.all::<(u64, u64, u64, u64, u64)>(FILES).is_ok();
+        Ok(admin)
     }
 
     fn all<T: FromRow>(&mut self, sql: &str) -> Result<Vec<T>> {
@@ -81,6 +97,27 @@ impl MysqlAdmin {
         Ok(())
     }
 
+    /// Reads of the tables' own files, pages of them, their time in ns, writes and their time, where the server keeps account of
+    /// files.
+    fn files(&mut self) -> Result<Option<[u64; 5]>> {
+        if !self.counts_files {
+            return Ok(None);
+        }
+        let (reads, pages, read_ns, writes, write_ns) = self.one::<(u64, u64, u64, u64, u64)>(FILES)?;
+        Ok(Some([reads, pages, read_ns, writes, write_ns]))
+    }
+
+    /// The server's process, by the file in which it wrote it.
+    fn process(&mut self, data: Option<&Path>) -> Option<u32> {
+        if !self.url.is_local() {
+            return None;
+        }
+        let file: String = self.one("SELECT @@pid_file").ok()?;
+        let text = text_file::read(data.unwrap_or(Path::new("/")).join(file)).ok()?;
+        let process = text.trim().parse().ok()?;
+        is_named(&Roots::default(), process, &["mariadbd", "mysqld"]).then_some(process)
+    }
+
     /// Pages of the clustered index in memory: all, with one row, with two rows.
     fn pages(&mut self, schema: &str) -> Result<Option<(u64, u64, u64)>> {
         let ask = format!(
@@ -97,7 +134,7 @@ impl MysqlAdmin {
 }
 
 const SETTINGS: &str = "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('innodb_buffer_pool_size', 'innodb_flush_method', \
-    'innodb_flush_log_at_trx_commit', 'innodb_doublewrite', 'innodb_log_file_size', 'innodb_redo_log_capacity', \
+    'innodb_flush_log_at_trx_commit', 'innodb_doublewrite', 'innodb_checksum_algorithm', 'performance_schema', 'innodb_log_file_size', 'innodb_redo_log_capacity', \
     'innodb_io_capacity', 'innodb_io_capacity_max', 'innodb_page_size', 'innodb_log_group_home_dir', 'datadir', \
     'sync_binlog', 'log_bin', 'max_connections', 'innodb_use_native_aio', 'innodb_adaptive_hash_index')";
 
@@ -136,8 +173,9 @@ impl Admin for MysqlAdmin {
             own.as_ref().map(|data| data.join(log.strip_prefix("./").unwrap_or(&log)))
         });
         let placed = self.schemas()?.into_iter().map(|schema| PathBuf::from(schema.shape.tablespace));
-        let data = placed.into_iter().find(|path| path.is_absolute()).or(own);
+        let data = placed.into_iter().find(|path| path.is_absolute()).or(own.clone());
         let now = self.all::<(String, u32)>("SHOW GLOBAL STATUS LIKE 'Threads_connected'")?;
+        let server_process = self.process(own.as_deref());
         Ok(Facts {
             product: product(&version),
             block_bytes: number("innodb_page_size").unwrap_or(16_384) as u32,
@@ -147,6 +185,7 @@ impl Admin for MysqlAdmin {
             data,
             log,
             settings,
+            server_process,
         })
     }
 
@@ -245,16 +284,21 @@ impl Admin for MysqlAdmin {
         self.run("cannot mark it", &format!("UPDATE {}.fathom_slob SET state = 'ready'", name(number)))
     }
 
-    fn drop_schema(&mut self, number: u32) -> Result<()> {
+    fn check_drop(&mut self, number: u32) -> Result<()> {
         let schema = name(number);
         let ask = format!(
             "SELECT table_name FROM information_schema.tables WHERE table_schema = '{schema}' \
              AND table_name NOT IN ('blocks', 'scan', 'fathom_slob') \
              UNION ALL SELECT routine_name FROM information_schema.routines WHERE routine_schema = '{schema}' LIMIT 1"
         );
-        if let Some(found) = self.all::<String>(&ask)?.first() {
-            return Err(not_ours(number, found));
+        match self.all::<String>(&ask)?.first() {
+            Some(found) => Err(not_ours(number, found)),
+            None => Ok(()),
         }
+    }
+
+    fn drop_schema(&mut self, number: u32) -> Result<()> {
+        let schema = name(number);
         self.run(&format!("cannot drop the database {schema}"), &format!("DROP DATABASE {schema}"))
     }
 
@@ -272,6 +316,10 @@ impl Admin for MysqlAdmin {
 
     fn counters(&mut self) -> Result<Counters> {
         let mut counters = Counters::default();
+        let names = ["reads", "pages_read", "read_time_ns", "writes", "write_time_ns"];
+        for (at, value) in self.files()?.into_iter().flatten().enumerate() {
+            counters.add("files", names[at], value);
+        }
         for (name, value) in self.all::<(String, String)>(STATUS)? {
             let Ok(value) = value.parse::<u64>() else { continue };
             let name = name.to_ascii_lowercase();
@@ -288,10 +336,31 @@ impl Admin for MysqlAdmin {
         Ok(counters)
     }
 
+    fn plans(&mut self) -> Result<Vec<(String, String)>> {
+        let [select, update, scan] = super::texts(&name(1), false);
+        let mut plans = Vec::new();
+        for text in [select, update, scan] {
+            let asked = text.replacen('?', "1", 1).replacen('?', "2", 1);
+            let rows: Vec<::mysql::Row> = self.all(&format!("EXPLAIN {asked}"))?;
+            let lines: Vec<String> = rows.iter().map(plan_line).collect();
+            plans.push((text, lines.join("\n")));
+        }
+        Ok(plans)
+    }
+
     fn sessions_gone(&mut self) -> bool {
         // InnoDB counts for the whole server at once.
         true
     }
+}
+
+/// A row of EXPLAIN: its columns that say something.
+fn plan_line(row: &::mysql::Row) -> String {
+    let columns = row.columns_ref().iter().enumerate().filter_map(|(at, column)| {
+        let value: Option<String> = row.get_opt(at)?.ok()?;
+        Some(format!("{}={}", column.name_str(), value?))
+    });
+    columns.collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]

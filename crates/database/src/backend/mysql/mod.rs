@@ -8,9 +8,9 @@ use super::statements::Statements;
 use super::{Ability, Failure, FailureKind, Session};
 use crate::error::{DatabaseError, Result, Trouble};
 use crate::rows::write_letters;
-use crate::url::{Route, Url};
+use crate::url::{Encryption, Route, Url};
 use ::mysql::prelude::Queryable;
-use ::mysql::{Conn, Error, OptsBuilder, Statement};
+use ::mysql::{Conn, Error, OptsBuilder, SslOpts, Statement};
 use fathom_spec::Redo;
 use rand_xoshiro::Xoshiro256Plus;
 use rand_xoshiro::rand_core::SeedableRng;
@@ -31,7 +31,26 @@ fn connect(url: &Url) -> Result<Conn> {
         Route::Host(host) => options.ip_or_hostname(Some(host.clone())).tcp_port(url.port),
         Route::Socket(path) | Route::File(path) => options.socket(Some(path.display().to_string())),
     };
+    let options = match url.route {
+        Route::Host(_) => options.ssl_opts(encryption(url)),
+        Route::Socket(_) | Route::File(_) => options,
+    };
     Conn::new(options).map_err(|error| refused("cannot connect", url, &error))
+}
+
+/// How a connection by TCP is encrypted; `None`: it is not.
+fn encryption(url: &Url) -> Option<SslOpts> {
+    let options = SslOpts::default();
+    match url.encryption {
+        Encryption::Never | Encryption::Offered => None,
+        Encryption::Unchecked => {
+            Some(options.with_danger_accept_invalid_certs(true).with_danger_skip_domain_validation(true))
+        }
+        Encryption::Authority => Some(
+            options.with_root_cert_path(url.authorities.clone()).with_danger_skip_domain_validation(true),
+        ),
+        Encryption::Name => Some(options.with_root_cert_path(url.authorities.clone())),
+    }
 }
 
 /// What the server or the driver says, without the driver's wrapping.
@@ -81,6 +100,17 @@ fn failure(error: &Error) -> Failure {
     Failure { kind, message: message(error) }
 }
 
+/// What a session does in a schema: select, update, scan.
+fn texts(name: &str, heavy: bool) -> [String; 3] {
+    let set = if heavy { "filler = ?, scratch = scratch + 1" } else { "scratch = scratch + 1" };
+    let rows = format!("{name}.blocks FORCE INDEX (blocks_key)");
+    [
+        format!("SELECT COUNT(scratch) FROM {rows} WHERE id BETWEEN ? AND ?"),
+        format!("UPDATE {rows} SET {set} WHERE id BETWEEN ? AND ?"),
+        format!("SELECT COUNT(scratch) FROM {name}.scan"),
+    ]
+}
+
 /// One connection.
 pub(super) struct MysqlSession {
     connection: Conn,
@@ -95,15 +125,7 @@ impl MysqlSession {
         let refused = |error| refused("cannot prepare a session", url, &error);
         connection.query_drop("SET SESSION autocommit = 1").map_err(refused)?;
         let heavy = ability.redo == Redo::Heavy;
-        let set = if heavy { "filler = ?, scratch = scratch + 1" } else { "scratch = scratch + 1" };
-        let texts = |name: &str| {
-            let rows = format!("{name}.blocks FORCE INDEX (blocks_key)");
-            [
-                format!("SELECT COUNT(scratch) FROM {rows} WHERE id BETWEEN ? AND ?"),
-                format!("UPDATE {rows} SET {set} WHERE id BETWEEN ? AND ?"),
-                format!("SELECT COUNT(scratch) FROM {name}.scan"),
-            ]
-        };
+        let texts = |name: &str| texts(name, heavy);
         let statements = Statements::prepare(ability, texts, |sql| connection.prep(sql)).map_err(refused)?;
         Ok(MysqlSession {
             connection,

@@ -7,8 +7,10 @@ use crate::error::{DatabaseError, Result, Trouble};
 use crate::facts::{Facts, Proof, Schema, Shape};
 use crate::rows::Rows;
 use crate::url::Url;
+use fathom_host::Roots;
+use fathom_host::process_time::parent_named;
 use postgres::types::ToSql;
-use postgres::{Client, Row};
+use postgres::{Client, Row, SimpleQueryMessage};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -27,7 +29,7 @@ pub(in crate::backend) struct PostgresAdmin {
 
 impl PostgresAdmin {
     pub(in crate::backend) fn open(url: &Url) -> Result<Self> {
-        let client = connect(url, "fathom")?;
+        let client = connect(url, super::ADMIN)?;
         let mut admin = PostgresAdmin { url: url.clone(), client, version: 0 };
         let row = admin.one("SELECT current_setting('server_version_num')::int", &[])?;
         admin.version = row.get::<_, i32>(0).max(0) as u32;
@@ -62,11 +64,12 @@ impl PostgresAdmin {
     }
 
     fn mark(&mut self, schema: &str) -> Result<Option<(Shape, bool)>> {
-        let ask = "SELECT to_regclass($1) IS NOT NULL";
-        if !self.one(ask, &[&format!("{schema}.fathom_slob")])?.get::<_, bool>(0) {
+        // A schema that this user may not look into is somebody else's, and so is a table of that name with other columns.
+        let ask = "SELECT 1 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace \
+                   WHERE n.nspname = $1 AND c.relname = 'fathom_slob'";
+        if self.all(ask, &[&schema])?.is_empty() {
             return Ok(None);
         }
-        // A table of that name with other columns is somebody else's.
         let marks = self.client.query(&format!("SELECT shape, state FROM {schema}.fathom_slob"), &[]);
         let marks = marks.unwrap_or_default();
         Ok(marks.first().and_then(|row| {
@@ -148,9 +151,9 @@ fn broken(url: &Url, error: &std::io::Error) -> DatabaseError {
 }
 
 const SETTINGS: &str = "SELECT name, setting || coalesce(' ' || unit, '') FROM pg_settings WHERE name IN \
-    ('shared_buffers', 'fsync', 'synchronous_commit', 'full_page_writes', 'wal_level', 'wal_compression', 'max_wal_size', \
-    'checkpoint_timeout', 'effective_io_concurrency', 'io_method', 'debug_io_direct', 'track_io_timing', \
-    'data_checksums', 'max_connections') ORDER BY name";
+    ('shared_buffers', 'fsync', 'synchronous_commit', 'full_page_writes', 'wal_sync_method', 'wal_level', 'wal_compression', \
+    'max_wal_size', 'checkpoint_timeout', 'effective_io_concurrency', 'io_method', 'debug_io_direct', 'track_io_timing', \
+    'track_wal_io_timing', 'commit_delay', 'data_checksums', 'autovacuum', 'max_connections') ORDER BY name";
 
 impl Admin for PostgresAdmin {
     fn facts(&mut self) -> Result<Facts> {
@@ -162,6 +165,10 @@ impl Admin for PostgresAdmin {
         let block_bytes = row.get::<_, i32>(1) as u32;
         let (data, log) = self.data()?;
         let settings = self.all(SETTINGS, &[])?;
+        let process = match self.url.is_local() {
+            true => Some(self.one("SELECT pg_backend_pid()", &[])?.get::<_, i32>(0).unsigned_abs()),
+            false => None,
+        };
         Ok(Facts {
             product: format!("PostgreSQL {}", row.get::<_, String>(0)),
             block_bytes,
@@ -171,6 +178,8 @@ impl Admin for PostgresAdmin {
             data,
             log,
             settings: settings.iter().map(|row| (row.get(0), row.get(1))).collect(),
+            // In another container the number would be another process's, which has not these names.
+            server_process: process.and_then(|pid| parent_named(&Roots::default(), pid, &super::PROCESSES)),
         })
     }
 
@@ -234,14 +243,19 @@ impl Admin for PostgresAdmin {
         self.run("cannot mark it", &format!("UPDATE {}.fathom_slob SET state = 'ready'", name(number)))
     }
 
-    fn drop_schema(&mut self, number: u32) -> Result<()> {
+    fn check_drop(&mut self, number: u32) -> Result<()> {
         let schema = name(number);
         let ask = "SELECT relname::text FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace \
                    WHERE n.nspname = $1 AND relkind IN ('r', 'v', 'm', 'S', 'p', 'f') \
                    AND relname NOT IN ('blocks', 'scan', 'fathom_slob') LIMIT 1";
-        if let Some(row) = self.all(ask, &[&schema])?.first() {
-            return Err(not_ours(number, &row.get::<_, String>(0)));
+        match self.all(ask, &[&schema])?.first() {
+            Some(row) => Err(not_ours(number, &row.get::<_, String>(0))),
+            None => Ok(()),
         }
+    }
+
+    fn drop_schema(&mut self, number: u32) -> Result<()> {
+        let schema = name(number);
         // Without CASCADE what else depends on them (a view elsewhere, a function in the schema) is told, not dropped.
         self.run(
             &format!("cannot drop the schema {schema}"),
@@ -278,6 +292,14 @@ impl Admin for PostgresAdmin {
         Ok(SPACE.to_owned())
     }
 
+    fn tablespace(&mut self, name: &str) -> Result<Option<(String, PathBuf)>> {
+        let ask = "SELECT spcname::text, coalesce(nullif(pg_tablespace_location(oid), ''), \
+                   (SELECT setting FROM pg_settings WHERE name = 'data_directory'), '') FROM pg_tablespace \
+                   WHERE lower(spcname) = lower($1) ORDER BY spcname = $1 DESC LIMIT 1";
+        let rows = self.all(ask, &[&name])?;
+        Ok(rows.first().map(|row| (row.get(0), PathBuf::from(row.get::<_, String>(1)))))
+    }
+
     fn unplace(&mut self) {
         // One in which something is left, of this database or another, stays.
         let _ = self.client.batch_execute(&format!("DROP TABLESPACE IF EXISTS {SPACE}"));
@@ -286,6 +308,35 @@ impl Admin for PostgresAdmin {
     fn counters(&mut self) -> Result<Counters> {
         let rows = self.all(&counters::question(self.version), &[])?;
         Ok(counters::read(&rows.iter().map(|row| (row.get(0), row.get(1), row.get(2))).collect::<Vec<_>>()))
+    }
+
+    fn waits(&mut self, ours: bool) -> Result<Option<Vec<(String, u64)>>> {
+        let rows = self.all(&counters::waits(ours), &[])?;
+        Ok(Some(rows.iter().map(|row| (row.get(0), row.get::<_, i64>(1).unsigned_abs())).collect()))
+    }
+
+    fn plans(&mut self) -> Result<Vec<(String, String)>> {
+        // On a connection of its own, with the settings of a session.
+        let mut client = connect(&self.url, super::ADMIN)?;
+        let url = self.url.clone();
+        let refused = |error| refused("it does not explain a statement", &url, &error);
+        client.query(super::SETTINGS, &[]).map_err(refused)?;
+        let mut plans = Vec::new();
+        for (number, text) in super::texts(&name(1), false).into_iter().enumerate() {
+            let (types, values) = match text.contains("$1") {
+                true => ("(bigint, bigint)", "(1, 2)"),
+                false => ("", ""),
+            };
+            client.batch_execute(&format!("PREPARE plan{number}{types} AS {text}")).map_err(refused)?;
+            let rows =
+                client.simple_query(&format!("EXPLAIN EXECUTE plan{number}{values}")).map_err(refused)?;
+            let lines = rows.iter().filter_map(|row| match row {
+                SimpleQueryMessage::Row(row) => row.get(0).map(str::to_owned),
+                _ => None,
+            });
+            plans.push((text, lines.collect::<Vec<_>>().join("\n")));
+        }
+        Ok(plans)
     }
 
     fn sessions_gone(&mut self) -> bool {

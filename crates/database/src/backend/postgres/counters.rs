@@ -1,6 +1,6 @@
 //! PostgreSQL's counters. Each view is asked as text pairs, so that columns that a version lacks are simply absent.
 
-use super::OURS;
+use super::{ADMIN, OURS, SESSION};
 use crate::counters::Counters;
 
 /// One statement for everything that this version keeps.
@@ -16,8 +16,11 @@ pub(super) fn question(version: u32) -> String {
             &format!(
                 "SELECT s FROM (SELECT sum(heap_blks_read)::bigint AS heap_blks_read, \
                  sum(heap_blks_hit)::bigint AS heap_blks_hit, sum(idx_blks_read)::bigint AS idx_blks_read, \
-                 sum(idx_blks_hit)::bigint AS idx_blks_hit FROM pg_statio_user_tables \
-                 WHERE schemaname ~ '{OURS}' AND relname IN ('blocks', 'scan')) s"
+                 sum(idx_blks_hit)::bigint AS idx_blks_hit, \
+                 sum(coalesce(t.idx_tup_fetch, 0) + coalesce(t.seq_tup_read, 0))::bigint AS rows_fetched, \
+                 sum(t.autovacuum_count + t.autoanalyze_count)::bigint AS autovacuums \
+                 FROM pg_statio_user_tables b JOIN pg_stat_user_tables t USING (relid) \
+                 WHERE b.schemaname ~ '{OURS}' AND b.relname IN ('blocks', 'scan')) s"
             ),
         ),
         "SELECT 'log', 'bytes', CASE WHEN pg_is_in_recovery() THEN NULL ELSE \
@@ -52,14 +55,27 @@ pub(super) fn question(version: u32) -> String {
     parts.join(" UNION ALL ")
 }
 
+/// In what state sessions are, one row a state: ours in a run, else everybody's but those that read counters.
+pub(super) fn waits(ours: bool) -> String {
+    let whose = match ours {
+        true => format!("application_name = '{SESSION}'"),
+        false => format!("application_name <> '{ADMIN}'"),
+    };
+    format!(
+        "SELECT coalesce(wait_event_type || ':' || wait_event, 'CPU'), count(*) FROM pg_stat_activity \
+         WHERE state = 'active' AND backend_type = 'client backend' AND {whose} GROUP BY 1"
+    )
+}
+
 /// What fits all databases beside what PostgreSQL calls it.
-const SAME: [(&str, &str, &str, &str); 6] = [
+const SAME: [(&str, &str, &str, &str); 7] = [
     ("database", "xact_commit", "database", "commits"),
     ("database", "xact_rollback", "database", "rollbacks"),
     ("database", "tup_updated", "database", "rows_updated"),
     ("wal", "wal_write", "log", "writes"),
     ("wal", "wal_sync", "log", "syncs"),
     ("database", "blk_read_time_us", "database", "read_time_us"),
+    ("database", "blks_read", "database", "timed_reads"),
 ];
 
 /// Numbers of the answer; times, which PostgreSQL gives in milliseconds, in microseconds.

@@ -4,11 +4,13 @@ mod admin;
 mod counters;
 
 use super::statements::Statements;
-use super::{Ability, Failure, FailureKind, Session};
+use super::{Ability, Failure, FailureKind, Session, SharedWork};
 use crate::error::{DatabaseError, Result, Trouble};
 use crate::rows::write_letters;
-use crate::url::{Route, Url};
+use crate::tls;
+use crate::url::{Encryption, Route, Url};
 use fathom_spec::Redo;
+use postgres::config::SslMode;
 use postgres::error::SqlState;
 use postgres::{Client, NoTls, Statement};
 use rand_xoshiro::Xoshiro256Plus;
@@ -24,6 +26,12 @@ const OURS: &str = "^slob[1-9][0-9]*$";
 /// What sessions call themselves in `pg_stat_activity`.
 const SESSION: &str = "fathom session";
 
+/// What those that set up and read counters call themselves.
+const ADMIN: &str = "fathom";
+
+/// Short names of the server's processes.
+const PROCESSES: [&str; 2] = ["postgres", "postmaster"];
+
 fn connect(url: &Url, application: &str) -> Result<Client> {
     let mut config = postgres::Config::new();
     let user = if url.user.is_empty() { "postgres" } else { &url.user };
@@ -37,7 +45,19 @@ fn connect(url: &Url, application: &str) -> Result<Client> {
     if let Some(password) = url.password() {
         config.password(password);
     }
-    config.connect(NoTls).map_err(|error| refused("cannot connect", url, &error))
+    let by_network = matches!(url.route, Route::Host(_));
+    config.ssl_mode(match url.encryption {
+        Encryption::Never => SslMode::Disable,
+        _ if !by_network => SslMode::Disable,
+        Encryption::Offered => SslMode::Prefer,
+        Encryption::Unchecked | Encryption::Authority | Encryption::Name => SslMode::Require,
+    });
+    let connected = match url.encryption {
+        Encryption::Never => config.connect(NoTls),
+        _ if !by_network => config.connect(NoTls),
+        _ => config.connect(tls::connector(url)?),
+    };
+    connected.map_err(|error| refused("cannot connect", url, &error))
 }
 
 /// All that the driver says, without repeating itself.
@@ -61,7 +81,7 @@ fn refused(what: &str, url: &Url, error: &postgres::Error) -> DatabaseError {
             true => DatabaseError::new(
                 Trouble::Password,
                 what,
-                "give the password in the URL or as the manual says",
+                "set PGPASSWORD, or put the password into ~/.pgpass or into the URL",
             ),
             false => DatabaseError::new(
                 Trouble::Connection,
@@ -124,20 +144,27 @@ const SETTINGS: &str = "SELECT set_config(name, CASE name WHEN 'plan_cache_mode'
      WHEN 'max_parallel_workers_per_gather' THEN '0' ELSE 'off' END, false) FROM pg_settings \
      WHERE name IN ('plan_cache_mode', 'max_parallel_workers_per_gather', 'enable_bitmapscan', 'enable_seqscan', 'jit')";
 
+/// What a session does in a schema: select, update, scan.
+fn texts(name: &str, heavy: bool) -> [String; 3] {
+    let set = if heavy { "scratch = scratch + 1, filler = $3" } else { "scratch = scratch + 1" };
+    [
+        format!("SELECT count(scratch) FROM {name}.blocks WHERE key BETWEEN $1 AND $2"),
+        format!("UPDATE {name}.blocks SET {set} WHERE key BETWEEN $1 AND $2"),
+        format!("SELECT count(scratch) FROM {name}.scan"),
+    ]
+}
+
 impl PostgresSession {
-    pub(super) fn open(url: &Url, ability: &Ability) -> Result<Self> {
+    pub(super) fn open(url: &Url, ability: &Ability, work: &SharedWork) -> Result<Self> {
         let mut client = connect(url, SESSION)?;
         let refused = |error| refused("cannot prepare a session", url, &error);
         client.query(SETTINGS, &[]).map_err(refused)?;
+        // Only some users may; then the server's own setting decides whether reads are timed.
+        let _ = client.batch_execute("SET track_io_timing = on");
+        let process = client.query_one("SELECT pg_backend_pid()", &[]).map_err(refused)?;
+        work.add_process(process.get::<_, i32>(0).unsigned_abs());
         let heavy = ability.redo == Redo::Heavy;
-        let set = if heavy { "scratch = scratch + 1, filler = $3" } else { "scratch = scratch + 1" };
-        let texts = |name: &str| {
-            [
-                format!("SELECT count(scratch) FROM {name}.blocks WHERE key BETWEEN $1 AND $2"),
-                format!("UPDATE {name}.blocks SET {set} WHERE key BETWEEN $1 AND $2"),
-                format!("SELECT count(scratch) FROM {name}.scan"),
-            ]
-        };
+        let texts = |name: &str| texts(name, heavy);
         let statements = Statements::prepare(ability, texts, |sql| client.prepare(sql)).map_err(refused)?;
         Ok(PostgresSession {
             client,

@@ -180,6 +180,9 @@ pub struct Setup {
     /// Schemas
     #[arg(short = 's', long, value_name = "N")]
     pub schemas: Option<String>,
+    /// Load schemas anew that are there with another SCALE or shape; without it they are left
+    #[arg(long)]
+    pub replace: bool,
     /// What they hold
     #[command(flatten)]
     pub tables: Tables,

@@ -1,7 +1,8 @@
 //! sysstat's and procps' own programs, beside a run.
 
-use fathom_host::{Roots, output_file};
+use fathom_host::{Roots, end_with_this_thread, output_file};
 use fathom_session::Environment;
+use rustix::process::Signal;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
@@ -25,6 +26,8 @@ impl Collectors {
             let Ok(out) = output_file::grow(&Roots::default(), &directory.join(file)) else { continue };
             let mut command = Command::new(program);
             command.args(words).stdin(Stdio::null()).stdout(out).stderr(Stdio::null()).env("LC_ALL", "C");
+            // A killed fathom leaves none of them behind.
+            end_with_this_thread(&mut command, Signal::TERM);
             if let Ok(child) = command.spawn() {
                 running.push((file, child));
             }

@@ -4,12 +4,13 @@ use super::place::DatabaseTarget;
 use super::settings::CommandSettings;
 use crate::DatabaseCounters;
 use crate::counter_deltas::{growth as growth_between, window_begins};
+use crate::run_context::Server;
 use crate::verdict::Judged;
-use crate::{Counted, Device, RunContext};
+use crate::{Agreement, Counted, Device, RunContext};
 use fathom_calibrate::sessions::{done_between, growth, rate, rate_of_operations, share};
 use fathom_database::{Brand, Change, Counters};
-use fathom_record::{Figure, FigureName, Run, SampleOf, Unit};
-use fathom_spec::{Bytes, MIB, Nanos};
+use fathom_record::{Counts, Figure, FigureName, Run, SampleOf, Unit};
+use fathom_spec::{Bytes, MIB, Nanos, Verb};
 use std::collections::BTreeMap;
 
 /// All readings of the database's counters, in order of time.
@@ -24,42 +25,86 @@ fn readings(run: &Run) -> Vec<(u64, Counters)> {
     all.into_iter().collect()
 }
 
-/// The readings of the part of a run that counts: from the one nearest to the end of the warm-up on.
-///
-/// PostgreSQL's sessions hand over their counters once a second, and all that is left when they end: a reading after their end
-/// would hold up to a second more than the first one, so the last reading during the load ends the window.
-fn counting(run: &Run, here: &DatabaseTarget) -> Vec<(u64, Counters)> {
+/// The readings of the part of a run that counts, and that part, ns since the run's start.
+struct Window {
+    readings: Vec<(u64, Counters)>,
+    from_ns: u64,
+    to_ns: u64,
+}
+
+/// From the reading nearest to the end of the warm-up to the last one, which is taken when the sessions have gone and all of
+/// their counts are there: it stands for the end of the run.
+fn window(run: &Run) -> Option<Window> {
     let mut all = readings(run);
     let begins = window_begins(run);
     let first = all.iter().enumerate().min_by_key(|(_, (at, _))| at.abs_diff(begins)).map_or(0, |(i, _)| i);
     // A run that is over before the second reading after its warm-up counts from the one before.
-    all.drain(..first.min(all.len().saturating_sub(2)));
-    if here.database.url.brand == Brand::Postgres && all.len() > 3 {
-        all.pop();
-    }
-    all
+    let first = first.min(all.len().saturating_sub(2));
+    all.drain(..first);
+    let from_ns = if first == 0 { 0 } else { all.first()?.0 };
+    let to_ns = all.last()?.0.min(run.length_ns);
+    (to_ns > from_ns).then_some(Window { readings: all, from_ns, to_ns })
 }
 
-/// By what the counters of PostgreSQL's sessions must be multiplied to be those of the window: they are handed over up to a
-/// second late, and the transactions counted with them tell by how much, for how many there were is known. 1 elsewhere.
-fn lateness(change: &Change, operations: u64, here: &DatabaseTarget) -> f64 {
-    match change.commits {
-        Some(commits)
-            if here.database.url.brand == Brand::Postgres && commits >= 100 && operations >= 100 =>
-        {
-            (operations as f64 / commits as f64).clamp(0.5, 2.0)
-        }
+/// By what the counters of the schemas must be multiplied to be those of the window. PostgreSQL's sessions hand them over up to
+/// a second late, and so do ours of SQLite; the rows counted with them tell by how much, for how many the sessions touched is
+/// known. 1 where the server counts at once.
+fn lateness(counted: Option<u64>, touched: u64) -> f64 {
+    match counted {
+        Some(counted) if counted > 0 && touched > 0 => touched as f64 / counted as f64,
         _ => 1.0,
     }
 }
 
+/// Time of the schemas' reads, ns. With the server's setting on everybody's reads are timed: then ours take their part; else
+/// only our sessions' are.
+fn read_wait(change: &Change, here: &DatabaseTarget, physical: Option<u64>) -> Option<u64> {
+    let wait = change.read_wait_ns.filter(|ns| *ns > 0)?;
+    let of_all = here.database.facts.setting("track_io_timing") == Some("on");
+    match change.timed_reads.filter(|reads| of_all && *reads > 0) {
+        Some(reads) => Some((wait as f64 / reads as f64 * physical? as f64) as u64),
+        None => Some(wait),
+    }
+}
+
+/// What the server and the sessions say of one whole run.
+fn agreement(run: &Run, here: &DatabaseTarget) -> Option<Agreement> {
+    let all = readings(run);
+    let ((_, first), (last_ns, last)) = (all.first()?, all.last()?);
+    let change = last.since(first);
+    let mut own = Counts::default();
+    let (mut selects, mut updates) = (0, 0);
+    for (verb, counts) in run.workers.iter().flat_map(|worker| &worker.counts) {
+        match verb {
+            Verb::Select | Verb::Scan => selects += counts.operations,
+            Verb::Update => updates += counts.operations,
+            _ => continue,
+        }
+        own.merge(counts);
+    }
+    let others = |of_all: Option<u64>, own: u64| Some(of_all?.saturating_sub(own));
+    Some(Agreement {
+        rows_touched: own.bytes / here.block().0,
+        rows_counted: change.rows_fetched,
+        statements: selects + updates,
+        statements_of_others: others(change.selects, selects)
+            .zip(others(change.updates, updates))
+            .map(|(selects, updates)| selects + updates)
+            .filter(|_| change.timed_writes.is_none()),
+        seconds_counted: Nanos(*last_ns).seconds(),
+        seconds: Nanos(run.length_ns).seconds(),
+    })
+}
+
 /// What was counted, of one run.
 pub fn counted(run: &Run, here: &DatabaseTarget) -> Counted {
-    let all = counting(run, here);
-    let (Some((from_ns, first)), Some((to_ns, last))) = (all.first(), all.last()) else {
-        return Counted::default();
+    let agreement = agreement(run, here);
+    let Some(Window { readings, from_ns, to_ns }) = window(run) else {
+        return Counted { agreement, ..Counted::default() };
     };
-    let window = (*from_ns, *to_ns);
+    let (Some((_, first)), Some((_, last))) = (readings.first(), readings.last()) else {
+        return Counted { agreement, ..Counted::default() };
+    };
     // Processes are looked at once a second too, at other moments.
     let near = (from_ns.saturating_sub(500_000_000), to_ns + 500_000_000);
     let of_processes = |name: &str| {
@@ -67,31 +112,64 @@ pub fn counted(run: &Run, here: &DatabaseTarget) -> Counted {
         Some((grew as f64 * Nanos(to_ns - from_ns).seconds() / seconds) as u64)
     };
     let change = last.since(first);
-    let done = done_between(run, *from_ns, *to_ns);
-    let table = change.table_reads(done.bytes / here.block().0);
-    let late = lateness(&change, done.operations, here);
+    let end = if to_ns == run.length_ns { u64::MAX } else { to_ns };
+    let touched = done_between(run, from_ns, end).bytes / here.block().0;
+    let late = lateness(change.rows_fetched, touched);
     let now = |count: Option<u64>| count.map(|count| (count as f64 * late).round() as u64);
+    let table = change.table_reads(touched);
+    let physical = now(change.physical_reads);
     let names =
         |disks: &[(String, _)]| -> Vec<String> { disks.iter().map(|(name, _)| name.clone()).collect() };
+    let states = last.raw.iter().filter(|(of, _, _)| of == "waits").filter_map(|(of, name, value)| {
+        let before = first.get(of, name).unwrap_or(0);
+        Some((name.clone(), value.checked_sub(before).filter(|n| *n > 0)?))
+    });
     Counted {
         seconds: Nanos(to_ns - from_ns).seconds(),
         logical: now(change.logical_reads),
-        physical: now(change.physical_reads),
-        table_logical: now(table.map(|(logical, _)| logical)),
-        table_physical: now(table.map(|(_, physical)| physical)),
+        physical,
+        table_logical: table.map(|(logical, _)| logical),
+        table_physical: now(change.table_physical.or(change.physical_reads))
+            .map(|physical| physical.min(touched)),
         written: change.physical_writes,
         read_requests: now(change.read_requests),
         write_requests: change.write_requests,
         redo_bytes: change.log_bytes,
         redo_writes: change.log_writes,
         redo_syncs: change.log_syncs,
-        read_wait_ns: change.read_wait_ns,
+        read_wait_ns: read_wait(&change, here, physical),
+        write_wait_ns: change.write_wait_ns,
+        timed_writes: change.timed_writes,
         commits: change.commits,
         deadlocks: change.deadlocks,
+        checkpoints: change.checkpoints,
+        autovacuums: change.autovacuums,
+        log_page_images: change.log_page_images,
+        logical_of_all: change.logical_reads_of_all,
+        physical_of_all: change.physical_reads_of_all,
+        states: states.collect(),
         cpu_ns: of_processes("cpu_ns"),
+        background_cpu_ns: of_processes("background_cpu_ns"),
         process_read_bytes: of_processes("read_bytes"),
-        device: Device::of(run, &names(&here.disks), window),
-        log_device: Device::of(run, &names(&here.log_disks), window),
+        device: Device::of(run, &names(&here.disks), (from_ns, to_ns)),
+        log_device: Device::of(run, &names(&here.log_disks), (from_ns, to_ns)),
+        agreement,
+    }
+}
+
+/// The same of everybody in the database, where no load of ours is.
+pub fn counted_of_all(run: &Run, here: &DatabaseTarget) -> Counted {
+    let own = counted(run, here);
+    let change =
+        window(run).and_then(|window| Some(window.readings.last()?.1.since(&window.readings.first()?.1)));
+    let change = change.unwrap_or_default();
+    Counted {
+        logical: own.logical_of_all,
+        physical: own.physical_of_all,
+        read_requests: change.timed_reads.or(own.physical_of_all),
+        read_wait_ns: change.read_wait_ns.filter(|ns| *ns > 0),
+        agreement: None,
+        ..own
     }
 }
 
@@ -103,8 +181,8 @@ pub fn figures(
     (counted, judged): (&Counted, &Judged),
     operations: Option<&Figure>,
 ) -> Vec<(FigureName, Figure)> {
-    let all = counting(run, here);
-    let changes: Vec<(Change, f64)> = all
+    let readings = window(run).map_or(Vec::new(), |window| window.readings);
+    let changes: Vec<(Change, f64)> = readings
         .windows(2)
         .map(|pair| (pair[1].1.since(&pair[0].1), Nanos(pair[1].0 - pair[0].0).seconds()))
         .collect();
@@ -114,7 +192,7 @@ pub fn figures(
             changes.iter().filter_map(|(c, seconds)| Some((value(c)? as f64 / scale, *seconds))).collect();
         rate(&grew, unit, run.load, index)
     };
-    let by_operation = here.database.url.brand == Brand::Postgres && operations.is_some();
+    let by_operation = here.database.url.brand != Brand::Mysql && operations.is_some();
     let blocks = |count: Option<u64>, value: fn(&Change) -> Option<u64>| match by_operation {
         true => Some(rate_of_operations(counted.rate(count)?, operations, run.load, index)),
         false => per_second(value, Unit::PerSecond),
@@ -140,9 +218,9 @@ pub fn figures(
     found.into_iter().filter_map(|(name, figure)| Some((name, figure?))).collect()
 }
 
-/// The counters that pgio shows, before and after.
-pub fn shown(run: &Run, here: &DatabaseTarget) -> Option<(DatabaseCounters, DatabaseCounters)> {
-    let all = counting(run, here);
+/// The counters that pgio shows, of everybody in this database, before and after the whole run.
+pub fn shown(run: &Run) -> Option<(DatabaseCounters, DatabaseCounters)> {
+    let all = readings(run);
     let of = |counters: &Counters| -> Option<DatabaseCounters> {
         let get = |name: &str| counters.get("database", name);
         Some(DatabaseCounters {
@@ -157,7 +235,7 @@ pub fn shown(run: &Run, here: &DatabaseTarget) -> Option<(DatabaseCounters, Data
     // A database of another kind: what it asked of its cache and what it missed.
     let generic = || {
         let change = last.since(first);
-        let (logical, physical) = (change.logical_reads?, change.physical_reads?);
+        let (logical, physical) = (change.logical_reads_of_all?, change.physical_reads_of_all?);
         let after = DatabaseCounters {
             blocks_hit: logical.saturating_sub(physical),
             blocks_read: physical,
@@ -190,6 +268,13 @@ pub fn told(asked: &CommandSettings, here: &DatabaseTarget, blocks: u64, warm_up
         cache: cache.map(|size| (here.cache_name.to_owned(), size)),
         page_cache: limited.or_else(|| machine.memory_available_bytes.map(Bytes).filter(|_| url.is_local())),
         page_cache_limited: limited.is_some(),
+        server: match url.brand {
+            Brand::Sqlite => Server::Embedded,
+            _ if here.is_own() => Server::Own,
+            _ => Server::Running,
+        },
+        server_settings: facts.settings.clone(),
+        plans: Vec::new(),
         disks: here.disks.iter().map(|(name, _)| name.clone()).collect(),
         log_disks: here.log_disks.iter().map(|(name, _)| name.clone()).collect(),
         host: name(&machine.hostname),

@@ -9,12 +9,14 @@ use crate::demand::{self, Demand, Whose};
 use crate::verdict::{Judged, Meaning};
 use anyhow::{Result, bail};
 use fathom_calibrate::sessions::disk_latency_at;
+use fathom_host::database_directory::database_directory;
 use fathom_record::*;
 use fathom_session::output;
 use fathom_session::watch::{Progress, Watch};
 use fathom_session::{End, Ended, Figures, Finished, Grounds, Session};
 use fathom_spec::Nanos;
 use std::io::Write;
+use std::os::unix::fs::MetadataExt;
 
 /// Runs the command.
 pub fn run(args: &Observe, session: &mut Session<'_>) -> Result<Ended> {
@@ -35,7 +37,7 @@ pub fn run(args: &Observe, session: &mut Session<'_>) -> Result<Ended> {
     let curve = sweep::disk_curve(session, &told.disks);
     let mut measurement = records::begin(&told, &mut here, session, &args.place, &args.label);
     let mut nobody = ();
-    let mut machine = Machine::new(&mut nobody, here.database.roots.clone(), here.processes());
+    let mut machine = Machine::new(&mut nobody, &here.database);
     let mut watch = Watch::new(&mut machine, &progress, &interrupt, "observing".to_owned(), args.length);
     let outcome = here.database.observe(args.length, measurement.disks(), &mut watch);
     progress.clear();
@@ -48,13 +50,14 @@ pub fn run(args: &Observe, session: &mut Session<'_>) -> Result<Ended> {
     };
     run.samples.append(&mut machine.samples);
     (run.name, run.purpose) = ("observed".to_owned(), Purpose::Check);
-    let counted = counter_deltas::counted(&run, &here);
+    let counted = counter_deltas::counted_of_all(&run, &here);
     let demand = Demand::of(&run, &told, &counted);
     let expected = curve
         .and_then(|(_, curve)| disk_latency_at(&curve, demand.reads))
         .map(|ns| Nanos(ns as u64).millis());
     let (whose, says) = demand::judge(&demand, expected);
-    let unknown = Judged { from_disk: None, meaning: Meaning::Unknown, says: String::new() };
+    let unknown =
+        Judged { from_disk: None, meaning: Meaning::Unknown, advice: Vec::new(), says: String::new() };
     let summary = counter_deltas::figures(&run, 0, &here, (&counted, &unknown), None);
     let outcome = match whose {
         Whose::Unknown => CheckOutcome::Unknown,
@@ -62,7 +65,7 @@ pub fn run(args: &Observe, session: &mut Session<'_>) -> Result<Ended> {
     };
     let check = Check::new("database, host or storage", outcome, says.clone());
     told.counted = vec![counted];
-    told.shown = counter_deltas::shown(&run, &here);
+    told.shown = counter_deltas::shown(&run);
     measurement.record.facts = here.found.facts(serde_json::json!({ "slob": &told }))?;
     measurement.found.buffered_below = None;
     measurement.found.in_memory = None;
@@ -89,6 +92,15 @@ struct Shown<'a> {
     says: &'a str,
 }
 
+/// The directory above the data's, where it is on the same file system and no database's.
+fn beside_the_data(here: &DatabaseTarget) -> Option<String> {
+    let data = here.data_path()?;
+    let above = data.parent()?;
+    let same = above.metadata().ok()?.dev() == data.metadata().ok()?.dev();
+    let free = database_directory(above).is_none() && above.parent().is_some();
+    above.to_str().filter(|_| same && free).map(str::to_owned)
+}
+
 fn show(
     args: &Observe,
     finished: &Finished,
@@ -99,10 +111,9 @@ fn show(
     let mut out = Vec::new();
     demand::write(demand, expected, &mut out)?;
     writeln!(out, "\nverdict     {says}\n")?;
-    let directory = here.data_path().map(|path| if path.is_file() { path.with_file_name("") } else { path });
-    let name = directory.map(|path| path.display().to_string()).filter(|name| !name.is_empty());
+    let directory = beside_the_data(here);
     if demand.disks_known {
-        demand::jobs(demand, name.as_deref().unwrap_or("."), &mut out)?;
+        demand::jobs(demand, directory.as_deref(), &mut out)?;
     }
     writeln!(out, "\nsaved       {}", finished.saved)?;
     let shown = output::Shown { text: Some(out), ..output::Shown::ended(&finished.record, &finished.saved) };

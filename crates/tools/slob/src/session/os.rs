@@ -2,12 +2,13 @@
 //! database's processes made the disks read and took of the processors. Stands between a run and whoever steers it.
 
 use crate::sysstat;
+use fathom_database::{Brand, Database};
 use fathom_host::block::BlockDevice;
-use fathom_host::counters::{read_disk_stat, read_processes};
-use fathom_host::process_time::read_process_times;
+use fathom_host::counters::{read_disk_stat, read_process_io};
+use fathom_host::process_time::{read_process_times, tree};
 use fathom_host::{DeviceNumber, Roots};
 use fathom_record::{Control, Event, Interval, Sample, SampleOf, Steer, Totals};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The scripts' own: three seconds between looks.
 const EVERY_NS: u64 = 3_000_000_000;
@@ -40,36 +41,50 @@ impl Together {
 }
 
 /// What the database's processes made the disks read, and their processor time.
+#[derive(Default)]
 struct Processes {
-    /// Short names; empty: this process itself.
-    names: Vec<String>,
     read_bytes: Together,
     cpu_ns: Together,
+    background_cpu_ns: Together,
     next_ns: u64,
 }
 
 impl Processes {
-    fn new(names: &[&str]) -> Self {
-        Processes {
-            names: names.iter().map(|name| (*name).to_owned()).collect(),
-            read_bytes: Together::default(),
-            cpu_ns: Together::default(),
-            next_ns: 0,
-        }
-    }
-
-    /// The sums now, by name.
-    fn look(&mut self, roots: &Roots) -> [(&'static str, Option<u64>); 2] {
+    /// The sums now, by name: of the processes that serve the sessions, where a session has one of its own, else of all that
+    /// the server started; the rest of them is background. Another server's are nobody's.
+    fn look(&mut self, database: &Database) -> Vec<(&'static str, Option<u64>)> {
         let own = std::process::id();
-        let is_ours = |pid: u32, name: &str| match self.names.is_empty() {
-            true => pid == own,
-            false => self.names.iter().any(|known| known == name.trim()),
+        let root = match database.url.brand {
+            Brand::Sqlite => Some(own),
+            _ => database.facts.server_process,
         };
-        let read = read_processes(roots).into_iter().filter(|p| is_ours(p.pid, &p.command));
-        let read = read.map(|p| (p.pid, p.read_bytes)).collect();
-        let cpu = read_process_times(roots).into_iter().filter(|p| is_ours(p.pid, &p.command));
-        let cpu = cpu.map(|p| (p.pid, p.cpu_ns)).collect();
-        [("read_bytes", self.read_bytes.look(read)), ("cpu_ns", self.cpu_ns.look(cpu))]
+        let Some(root) = root else { return Vec::new() };
+        let roots = &database.roots;
+        let all = read_process_times(roots);
+        let tree = match root == own {
+            true => BTreeSet::from([own]),
+            false => tree(&all, root),
+        };
+        let sessions = database.session_processes();
+        let serving: BTreeSet<u32> = match sessions.is_empty() {
+            true => tree.clone(),
+            false => sessions.intersection(&tree).copied().collect(),
+        };
+        // Reads may be done for a session by workers of the server.
+        let readers = match database.facts.setting("io_method") {
+            Some("worker") => &tree,
+            _ => &serving,
+        };
+        let io = |pid: &u32| Some((*pid, read_process_io(roots, *pid)?.read_bytes));
+        let cpu = |wanted: &dyn Fn(u32) -> bool| -> BTreeMap<u32, u64> {
+            let wanted = all.iter().filter(|process| tree.contains(&process.pid) && wanted(process.pid));
+            wanted.map(|process| (process.pid, process.cpu_ns)).collect()
+        };
+        vec![
+            ("read_bytes", self.read_bytes.look(readers.iter().filter_map(io).collect())),
+            ("cpu_ns", self.cpu_ns.look(cpu(&|pid| serving.contains(&pid)))),
+            ("background_cpu_ns", self.background_cpu_ns.look(cpu(&|pid| !serving.contains(&pid)))),
+        ]
     }
 }
 
@@ -81,7 +96,7 @@ pub fn diskstats(roots: &Roots) -> String {
 /// Samples the machine now and then.
 pub struct Machine<'a> {
     inner: &'a mut dyn Control,
-    roots: Roots,
+    database: Database,
     disks: Vec<(String, DeviceNumber)>,
     next_ns: u64,
     processes: Processes,
@@ -91,24 +106,23 @@ pub struct Machine<'a> {
 
 impl<'a> Machine<'a> {
     /// Looks from now on; every whole disk is looked at, as iostat does.
-    ///
-    /// `processes` are the short names of the database's own; none where it runs in this process.
-    pub fn new(inner: &'a mut dyn Control, roots: Roots, processes: &[&str]) -> Self {
-        let all = BlockDevice::all_whole(&roots).into_iter();
+    pub fn new(inner: &'a mut dyn Control, database: &Database) -> Self {
+        let all = BlockDevice::all_whole(&database.roots).into_iter();
         let disks = all.map(|device| (device.name.clone(), device.number));
         let disks = disks.filter(|(name, _)| !name.starts_with("loop") && !name.starts_with("ram")).collect();
-        Machine { inner, roots, disks, next_ns: 0, processes: Processes::new(processes), samples: Vec::new() }
+        let processes = Processes::default();
+        Machine { inner, database: database.clone(), disks, next_ns: 0, processes, samples: Vec::new() }
     }
 
     fn look(&mut self, at_ns: u64) {
-        let proc = &self.roots.proc;
+        let proc = &self.database.roots.proc;
         let text = |name: &str| std::fs::read_to_string(proc.join(name)).unwrap_or_default();
         let out = &mut self.samples;
         sysstat::samples_of_stat(&text("stat"), at_ns, out);
         sysstat::samples_of_memory(&(text("meminfo") + &text("vmstat")), at_ns, out);
         sysstat::sample_of_uptime(&text("uptime"), at_ns, out);
         for (name, number) in &self.disks {
-            let Ok(disk) = read_disk_stat(&self.roots, *number) else { continue };
+            let Ok(disk) = read_disk_stat(&self.database.roots, *number) else { continue };
             let of = SampleOf::Iostat(name.clone());
             out.extend(disk.pairs().into_iter().map(|(name, value)| Sample {
                 at_ns,
@@ -136,7 +150,7 @@ impl Control for Machine<'_> {
         }
         if now_ns >= self.processes.next_ns {
             self.processes.next_ns = now_ns + PROCESSES_EVERY_NS;
-            let sums = self.processes.look(&self.roots).into_iter();
+            let sums = self.processes.look(&self.database).into_iter();
             self.samples.extend(sums.filter_map(|(name, value)| {
                 let of = SampleOf::Processes;
                 Some(Sample { at_ns: now_ns, of, name: name.into(), value: value? })

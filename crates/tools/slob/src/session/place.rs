@@ -2,14 +2,19 @@
 
 use super::args::{Kind, Place};
 use super::settings::{CommandSettings, wrong};
-use anyhow::{Result, anyhow, bail};
-use fathom_database::{Brand, Database, DatabaseError, Leftover, Server, ServerKind, ServerOptions, Url};
-use fathom_host::{DeviceNumber, Roots, directory_of, resolve};
+use anyhow::{Context as _, Result, anyhow, bail};
+use fathom_database::{
+    Brand, Credentials, Database, DatabaseError, Leftover, Server, ServerKind, ServerOptions, Url,
+    credentials,
+};
+use fathom_host::{DeviceNumber, Roots, command_line, directory_of, resolve, text_file};
 use fathom_record::{ExecuteError, Note};
 use fathom_session::Session;
+use fathom_session::environment::DatabaseClient;
 use fathom_session::preflight::{self, Found};
 use fathom_session::targets::Ready;
 use fathom_spec::Bytes;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 /// A database, ready to be asked.
@@ -69,13 +74,71 @@ fn url(place: &Place, asked: &CommandSettings, session: &Session<'_>) -> Result<
             false => format!("postgres://localhost/{name}"),
         },
     };
+    hide_passwords(place, session);
     let mut url: Url = text.parse().map_err(wrong)?;
     if let Some(user) = settings.user.clone().filter(|_| url.user.is_empty()) {
         url.user = user;
         url = url.with_password(settings.password.clone());
     }
-    let password = session.environment.database_password(url.brand == Brand::Postgres);
-    Ok(if url.brand == Brand::Sqlite { url } else { url.with_password(password) })
+    match url.brand {
+        Brand::Postgres => as_postgres_clients(url, &session.environment.postgres_client()),
+        Brand::Mysql => as_mysql_clients(url, &session.environment.mysql_client()),
+        Brand::Sqlite => Ok(url),
+    }
+}
+
+/// A password that was typed does not stand in the list of processes while the run lasts.
+fn hide_passwords(place: &Place, session: &Session<'_>) {
+    let Some(typed) = &place.db else { return };
+    for at in Url::passwords_in(typed) {
+        if let Err(error) = command_line::hide(&Roots::default(), &typed.as_bytes()[at]) {
+            session.console.complain(format_args!(
+                "note: the password on the command line can be seen by others (ps): {error}\nhint: set PGPASSWORD or MYSQL_PWD, or use ~/.pgpass or ~/.my.cnf"
+            ));
+        }
+    }
+}
+
+/// What a file says, where it is there.
+fn text_of(path: Option<&Path>) -> Result<Option<String>> {
+    let Some(path) = path.filter(|path| path.exists()) else { return Ok(None) };
+    let text = text_file::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+    Ok(Some(text))
+}
+
+/// As libpq does it: the URL, then the service, then the environment, then the password file.
+fn as_postgres_clients(mut url: Url, client: &DatabaseClient) -> Result<Url> {
+    let service = url.service().map(str::to_owned).or_else(|| client.service.clone());
+    if let Some(name) = service {
+        let file = client.service_file.as_deref();
+        let found = text_of(file)?.and_then(|text| credentials::service(&text, &name));
+        let Some(found) = found else {
+            let file = file.map_or("~/.pg_service.conf".to_owned(), |file| file.display().to_string());
+            bail!("there is no service {name} in {file}\nhint: PGSERVICEFILE names another file");
+        };
+        url = url.with_defaults(found);
+    }
+    let (user, password, database) = (client.user.clone(), client.password.clone(), client.database.clone());
+    url = url.with_defaults(Credentials { user, password, database, ..Credentials::default() });
+    let Some(file) = &client.password_file else { return Ok(url) };
+    let Some(text) = text_of(Some(file))? else { return Ok(url) };
+    let open = file.metadata().is_ok_and(|about| about.permissions().mode() & 0o077 != 0);
+    match credentials::password(&text, &url) {
+        Some(_) if open && !url.has_password() => bail!(
+            "{} may be read by others, so its password is not used, as psql does it\nhint: chmod 600 {}",
+            file.display(),
+            file.display()
+        ),
+        found => Ok(url.with_password(found)),
+    }
+}
+
+/// As the programs of MySQL and MariaDB do it: the URL, then the option file, then the environment.
+fn as_mysql_clients(mut url: Url, client: &DatabaseClient) -> Result<Url> {
+    if let Some(text) = text_of(client.option_file.as_deref())? {
+        url = url.with_defaults(credentials::options(&text));
+    }
+    Ok(url.with_password(client.password.clone()))
 }
 
 fn start(
@@ -149,9 +212,13 @@ impl DatabaseTarget {
             asked.settings.notes.iter().map(|text| Note { text: text.clone(), hint: None }).collect();
         notes.extend(server.iter().flat_map(Server::leftovers).map(leftover));
         let below = database.disks_below().unwrap_or_else(|why| {
+            let hint = match database.url.is_local() {
+                false => "run fathom on the server's own machine to see what its disks do",
+                true => "GRANT pg_monitor to the user (PostgreSQL), and run fathom as one who may look into the data directory",
+            };
             notes.push(Note {
                 text: format!("the disks below the database cannot be told: {why}"),
-                hint: Some("run fathom on the server's own machine to see what its disks do".to_owned()),
+                hint: Some(hint.to_owned()),
             });
             Default::default()
         });
@@ -209,16 +276,6 @@ impl DatabaseTarget {
     /// Bytes of a block.
     pub fn block(&self) -> Bytes {
         Bytes(u64::from(self.database.facts.block_bytes.max(1)))
-    }
-
-    /// Short names of the database's processes on this machine; none where it runs in this one.
-    pub fn processes(&self) -> &'static [&'static str] {
-        match self.database.url.brand {
-            Brand::Sqlite => &[],
-            _ if !self.database.url.is_local() => &["none of this machine"],
-            Brand::Postgres => &["postgres", "postmaster"],
-            Brand::Mysql => &["mariadbd", "mysqld"],
-        }
     }
 
     /// The directory or file that its data is in, when it is on this machine.

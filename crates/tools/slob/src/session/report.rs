@@ -75,8 +75,7 @@ fn write(form: Form, record: &ResultRecord, out: &mut impl Write) -> Result<()> 
             let shown = told.shown.ok_or_else(|| {
                 anyhow!("this run has no counters that pgio shows\nhint: --as awr tells what it has")
             })?;
-            let seconds = told.counted.get(index).map_or(0, |counted| counted.whole_seconds());
-            log::pgio_result(&told, (&shown.0, &shown.1), seconds, out)?;
+            log::pgio_result(&told, (&shown.0, &shown.1), log::run_seconds(run), out)?;
         }
         Form::DbStats => awr::db_stats(&told, run, out)?,
         Form::Iostat => sysstat::iostat(&told, record, run, out)?,

@@ -8,8 +8,9 @@ use super::place::{DatabaseTarget, placed_by_setup};
 use super::settings::{self, CommandSettings, wrong};
 use super::user::User;
 use super::{counter_deltas, record as records, setup, work};
+use crate::counter_deltas::window_begins;
 use crate::log::{self, Kind};
-use crate::{RunContext, Words, verdict};
+use crate::{RunContext, Words, checks, verdict};
 use anyhow::{Context as _, Result, bail};
 use fathom_database::{Length, Settings};
 use fathom_record::*;
@@ -31,6 +32,12 @@ pub fn run(args: &Args, session: &mut Session<'_>) -> Result<Ended> {
     asked.schemas(args.schemas.as_deref().or(args.words.as_deref()))?;
     asked.threads(args.threads.as_deref())?;
     asked.settings.check().map_err(wrong)?;
+    let page = args.output.html.as_deref().map(fathom_host::directory_of);
+    for directory in args.files.as_deref().into_iter().chain(page) {
+        if !directory.is_dir() {
+            bail!("{} is no directory\nhint: make it, or name one that is there", directory.display());
+        }
+    }
     let interrupt = session.environment.interrupt();
     let progress = Progress::new(session.progress, &session.console);
     let user = User { progress: &progress, interrupt: &interrupt, console: &session.console };
@@ -69,7 +76,7 @@ fn prepare(
     }
     let settings = work::meant(asked, &args.place, here, args.work.seed)?;
     enough_sessions(asked, here)?;
-    if here.is_own() && setup::load(asked, &settings, here, user, false)? == Ended::Interrupted {
+    if here.is_own() && setup::load(asked, &settings, here, user, None)? == Ended::Interrupted {
         return Ok(None);
     }
     Ok(Some(settings))
@@ -115,7 +122,7 @@ pub fn execute(
 ) -> Result<Run> {
     let length = plan.streams.iter().filter_map(|stream| stream.stop.time).max();
     let mut nobody = ();
-    let mut machine = Machine::new(&mut nobody, here.database.roots.clone(), here.processes());
+    let mut machine = Machine::new(&mut nobody, &here.database);
     let length = length.unwrap_or(Nanos(60_000_000_000));
     let mut watch = Watch::new(&mut machine, user.progress, user.interrupt, what, length);
     let mut run = measurement.run(plan, &mut watch)?;
@@ -160,6 +167,7 @@ fn measure(
     let length = length(asked, work);
     let plan = settings.plan(&here.database.url, length);
     let mut told = counter_deltas::told(asked, here, settings.blocks, length.warm_up);
+    told.plans = fathom_database::plans(&here.database.url)?;
     let mut measurement = records::begin(&told, here, session, place, label);
     let files = job.files();
     job.opening(&told)?;
@@ -197,7 +205,7 @@ fn measure(
     match (finished.record.ending, lost) {
         (Ending::Interrupted, _) => Ok(Ended::Interrupted),
         (_, Some(lost)) => {
-            bail!("{lost}\nhint: what was measured until then is kept; see the server's log")
+            bail!("{lost}\nhint: what was measured until then is kept: fathom slob report")
         }
         _ => Ok(Ended::Done),
     }
@@ -231,9 +239,14 @@ impl Job<'_> {
         let seen = (&counted, &judged);
         summary.extend(counter_deltas::figures(run, 0, here, seen, operations.as_ref()));
         let mut checks = vec![judged.check()];
-        checks.extend(verdict::mix(run, &told.settings));
+        checks.extend(checks::counters(&counted, told));
+        checks.extend(checks::mix(run, &told.settings));
+        checks.extend(checks::durability(told));
+        let seconds = Nanos(run.length_ns.saturating_sub(window_begins(run))).seconds();
+        let reached = operations.as_ref().map(|figure| figure.value);
+        checks.extend(checks::rate(self.args.work.rate, reached, seconds));
         told.counted = vec![counted];
-        told.shown = counter_deltas::shown(run, here);
+        told.shown = counter_deltas::shown(run);
         let mut end = End {
             figures: Figures::Own(summary, Vec::new()),
             grounds: Grounds::Checks,
@@ -241,7 +254,7 @@ impl Job<'_> {
             ..End::of(interrupted, lost.is_some())
         };
         if let (Some(lost), Ending::Failed) = (lost, end.ending) {
-            end.notes.push(Note { text: lost.to_owned(), hint: Some("see the server's log".to_owned()) });
+            end.notes.push(Note { text: lost.to_owned(), hint: None });
         }
         end
     }
@@ -273,10 +286,9 @@ impl Job<'_> {
         let out = &mut self.console.out();
         if self.speaks() {
             let seconds = told.counted.first().map_or(0, |counted| counted.whole_seconds());
+            let whole = finished.record.runs.first().map_or(seconds, log::run_seconds);
             match (&told.shown, told.settings.words) {
-                (Some((before, after)), Words::Pgio) => {
-                    log::pgio_result(told, (before, after), seconds, out)?
-                }
+                (Some((before, after)), Words::Pgio) => log::pgio_result(told, (before, after), whole, out)?,
                 (None, Words::Pgio) => {}
                 _ => {
                     let mut line =

@@ -7,7 +7,7 @@ use super::user::User;
 use super::work;
 use crate::{Words, log};
 use anyhow::{Result, bail};
-use fathom_database::{Brand, Settings, Trouble};
+use fathom_database::{Brand, Replace, Settings, Trouble};
 use fathom_session::layout::Need;
 use fathom_session::measurement::tell_notes;
 use fathom_session::watch::Progress;
@@ -42,38 +42,76 @@ pub fn run(args: &Setup, session: &mut Session<'_>) -> Result<Ended> {
                 .complain(format_args!("note: this database has no tablespaces: {name} is not used")),
         }
     }
-    if let Some(directory) = &args.place.data_directory {
-        let directory = std::fs::canonicalize(directory).unwrap_or_else(|_| directory.clone());
-        settings.tablespace = Some(fathom_database::place(&here.database.url, &directory)?);
+    let mut directory = here.data_path();
+    if let Some(there) = &args.place.data_directory {
+        let there = std::fs::canonicalize(there).unwrap_or_else(|_| there.clone());
+        settings.tablespace = Some(fathom_database::place(&here.database.url, &there)?);
+        directory = Some(there);
+    } else if let Some(name) = settings.tablespace.take() {
+        let Some((name, path)) = fathom_database::tablespace(&here.database.url, &name)? else {
+            bail!(
+                "there is no tablespace {name} in {}\nhint: make it (CREATE TABLESPACE), or leave it out",
+                here.database.url
+            );
+        };
+        settings.tablespace = Some(name);
+        directory = Some(path).filter(|path| path.is_absolute() && here.database.url.is_local());
     }
-    let need = need(&settings, here.database.url.file());
+    let need = need(&settings, &here, directory.as_deref())?;
+    refuse_too_much(need.as_ref(), &here)?;
     tell_notes(need.map(|need| need.note()).as_slice(), &session.environment, &session.console);
     let progress = Progress::new(session.progress, &session.console);
     let user = User { progress: &progress, interrupt: &interrupt, console: &session.console };
-    let ended = load(&asked, &settings, &here, user, true);
+    let replace = if args.replace { Replace::Shapes } else { Replace::Never };
+    let ended = load(&asked, &settings, &here, user, Some(replace));
     progress.clear();
     here.close()?;
     ended
 }
 
-/// A row of each table fills a block of so many bytes.
-const BLOCK: u64 = 8192;
-
-/// What the tables take, where it is known on which file system they will lie: one row a block, without the indexes.
-fn need(settings: &Settings, file: Option<&Path>) -> Option<Need> {
-    let space = settings.tablespace.as_deref().filter(|space| space.starts_with('/')).map(Path::new);
-    let blocks = (settings.blocks + settings.scan_blocks).saturating_mul(u64::from(settings.schemas));
-    Need::at(space.or(file)?, Bytes(blocks.saturating_mul(BLOCK)))
+/// What the tables take, where it is known on which file system they will lie: one row a block, a hundredth more for the indexes,
+/// and on a server what its log may grow to. Schemas that are there in this size take nothing more.
+fn need(settings: &Settings, here: &DatabaseTarget, directory: Option<&Path>) -> Result<Option<Need>> {
+    let ready = fathom_database::schemas(&here.database.url)?;
+    let is_there = |number: u32| {
+        ready.iter().any(|schema| schema.number == number && schema.shape.blocks == settings.blocks)
+    };
+    let missing = (1..=settings.schemas).filter(|number| !is_there(*number)).count() as u64;
+    let bytes = (settings.blocks + settings.scan_blocks).saturating_mul(here.block().0);
+    let bytes = bytes.saturating_add(bytes / 100).saturating_mul(missing);
+    Ok(directory.and_then(|directory| Need::at(directory, Bytes(bytes))))
 }
 
-/// Loads the schemas. With `says`, the scripts' lines go to stdout.
+/// A server whose disk is full stops for all of its users; a file of SQLite may take what is there.
+fn refuse_too_much(need: Option<&Need>, here: &DatabaseTarget) -> Result<()> {
+    let Some(need) = need.filter(|need| need.bytes.0 > 0) else { return Ok(()) };
+    let (free, most) = (Bytes(need.room.free_bytes), need.room.most_bytes());
+    if need.bytes.0 > free.0 {
+        bail!(
+            "the tables need {}, and {free} are free where {} keeps them\nhint: ask for a smaller SCALE or fewer schemas, or make room",
+            need.bytes,
+            here.database.url
+        );
+    }
+    if here.database.url.brand != Brand::Sqlite && need.bytes.0 > most {
+        bail!(
+            "the tables need {} of {free} that are free where {} keeps them: less than a tenth of the file system would stay, and a server whose log finds no room stops\nhint: ask for a smaller SCALE or fewer schemas, or make room",
+            need.bytes,
+            here.database.url
+        );
+    }
+    Ok(())
+}
+
+/// Loads the schemas. For a setup that the user asked for, which says what it may replace, the scripts' lines go to stdout.
 pub fn load(
     asked: &CommandSettings,
     settings: &Settings,
     here: &DatabaseTarget,
     user: User<'_>,
-    says: bool,
+    asked_for: Option<Replace>,
 ) -> Result<Ended> {
+    let (says, replace) = (asked_for.is_some(), asked_for.unwrap_or(Replace::Never));
     let clock = fathom_drive::Clock::start();
     let seconds = || clock.now() / 1_000_000_000;
     let User { progress, interrupt, console } = user;
@@ -96,7 +134,8 @@ pub fn load(
             let _ = log::loaded(said, ready, seconds(), &mut out);
         }
     };
-    let made = fathom_database::setup(&here.database.url, settings, &mut told, &|| interrupt.raised());
+    let made =
+        fathom_database::setup(&here.database.url, settings, replace, &mut told, &|| interrupt.raised());
     match made {
         Ok(made) => {
             if says {
@@ -161,6 +200,14 @@ pub fn drop_all(args: &Drop, session: &mut Session<'_>) -> Result<Ended> {
             dropped[n - 1],
             here.database.url
         )?,
+    }
+    if let Some(left) =
+        here.database.url.file().and_then(|file| file.metadata().ok()).map(|about| about.len())
+        && !dropped.is_empty()
+    {
+        let what =
+            format!("{} stays in the file ({}), which others have tables in", Bytes(left), here.database.url);
+        writeln!(out, "{what}\nhint: VACUUM gives back what is free in it")?;
     }
     here.close()?;
     Ok(Ended::Done)

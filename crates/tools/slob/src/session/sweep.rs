@@ -5,7 +5,7 @@ use super::place::{DatabaseTarget, placed_by_setup};
 use super::settings::{self, CommandSettings, wrong};
 use super::user::User;
 use super::{counter_deltas, record as records, setup, work};
-use crate::{RunContext, verdict};
+use crate::{RunContext, checks, verdict};
 use anyhow::{Result, bail};
 use fathom_calibrate::search::{Ask, Ended as SearchEnded, Found, LoadSearch, Seen};
 use fathom_calibrate::sessions;
@@ -61,10 +61,11 @@ fn measure(
         work::take_over(asked, &schemas, here.block())?;
     }
     let settings = work::meant(asked, &args.place, here, args.work.seed)?;
-    if here.is_own() && setup::load(asked, &settings, here, user, false)? == Ended::Interrupted {
+    if here.is_own() && setup::load(asked, &settings, here, user, None)? == Ended::Interrupted {
         return Ok(Ended::Interrupted);
     }
-    let told = counter_deltas::told(asked, here, settings.blocks, warm_up(args));
+    let mut told = counter_deltas::told(asked, here, settings.blocks, warm_up(args));
+    told.plans = fathom_database::plans(&here.database.url)?;
     let calibration = disk_curve(session, &told.disks);
     let (environment, console) = (session.environment.clone(), session.console.clone());
     let measurement = records::begin(&told, here, session, &args.place, &args.label);
@@ -188,7 +189,9 @@ impl Points<'_> {
             });
         }
         let mut checks = vec![judged.check()];
-        checks.extend(verdict::mix(run, &self.told.settings));
+        checks.extend(checks::counters(counted, &self.told));
+        checks.extend(checks::mix(run, &self.told.settings));
+        checks.extend(checks::durability(&self.told));
         self.figures = Some((summary, curve, checks));
     }
 }

@@ -65,13 +65,17 @@ pub fn take_over(asked: &mut CommandSettings, schemas: &[Schema], block: Bytes) 
             ),
         }
     };
-    let run_of = ready.iter().zip(1..).take_while(|(schema, number)| schema.number == *number).count() as u32;
+    // Those behind one of another size make no set with it.
+    let is_next = |(schema, number): &(&&Schema, u32)| {
+        schema.number == *number && schema.shape.blocks == first.shape.blocks
+    };
+    let run_of = ready.iter().zip(1..).take_while(is_next).count() as u32;
     if !asked.schemas_said {
         asked.settings.schemas = run_of.max(1);
     }
     if asked.settings.schemas > run_of {
         bail!(
-            "{} schemas are asked for, and {run_of} are set up\nhint: fathom slob setup --schemas {}, with the same --db",
+            "{} schemas are asked for, and {run_of} of one size are set up\nhint: fathom slob setup --schemas {}, with the same --db",
             asked.settings.schemas,
             asked.settings.schemas
         );
