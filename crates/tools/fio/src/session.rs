@@ -522,7 +522,8 @@ mod tests {
         assert!(
             requests
                 .iter()
-                .all(|(_, permits)| permits.named == [file.clone()] && permits.consents.is_empty())
+                .all(|(_, permits)| permits.named == [file.clone().into()].into()
+                    && permits.consents.is_empty())
         );
         let announced = out.find("a: Laying out IO file (1 file / 0MiB)\n");
         assert!(announced > out.find("Starting 1 process\n"), "{out}");
