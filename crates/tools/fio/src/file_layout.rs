@@ -171,8 +171,9 @@ pub fn territory(job: &Job, clone: u32, facts: &Facts) -> Result<Territory, Trou
 fn grows(job: &Job) -> bool {
     let only_writes = job.direction.verbs.iter().all(|verb| *verb == fathom_spec::Verb::Write);
     let lengthens = matches!(job.files.fallocate, "none" | "0" | "keep") || job.area.append;
-    only_writes
-        && lengthens
+    // What is made when it is opened is empty, whoever reads it.
+    let begins_empty = job.files.create_on_open && !job.data.verify_only;
+    (begins_empty || (only_writes && lengthens))
         && !matches!(job.engine.name, "mmap" | "falloc" | "ftruncate")
         && job.replay.is_none()
 }

@@ -288,7 +288,7 @@ options! {
         WriteHint = "write_hint", 0, One(&["none", "short", "medium", "long", "extreme"]), "none", Works, "How long data will live", "";
         CreateSerialize = "create_serialize", 0, Bool, "1", Idle, "Make files one after the other", "they are";
         CreateFsync = "create_fsync", 0, Bool, "1", Idle, "fsync files once made", "they are";
-        CreateOnOpen = "create_on_open", 0, Bool, "0", Works, "Make files when they are opened", "they are not written out, but begin as holes";
+        CreateOnOpen = "create_on_open", 0, Bool, "0", Works, "Make files when they are opened", "they begin empty: what is read before it was written is EIO, as in fio";
         CreateOnly = "create_only", 0, Bool, "0", Works, "Make the files and stop", "";
         AllowFileCreate = "allow_file_create", 0, Bool, "1", Works, "May files be made?", "";
         AllowMountedWrite = "allow_mounted_write", 0, Bool, "0", Refused, "Write to what is mounted", "fathom never does";

@@ -6,14 +6,15 @@ use anyhow::{Result, bail};
 use fathom_engine::guard;
 use fathom_host::storage::{ENDLESS, MEMORY_DEVICES};
 use fathom_host::{OpenFiles, Roots, output_file, page_cache};
-use fathom_record::{Control, Event, EventKind, Execute, ExecuteError, Mismatch, Request};
+use fathom_record::{Control, Event, EventKind, Execute, ExecuteError, Mismatch, Request, Sample, SampleOf};
 use fathom_session::layout::Need;
 use fathom_session::stop_at_fault::StopAtFault;
+use fathom_session::targets::Ready;
 use fathom_session::{Console, Interrupt, errno_text};
 use fathom_spec::*;
 use rustix::fs::{FallocateFlags, SeekFrom};
 use rustix::io::Errno;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fs::File;
 use std::io::Read;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -128,7 +129,6 @@ pub fn lay_out(
             continue;
         }
         let directories = job.engine.is_about_directories();
-        let writes = job.direction.verbs.iter().any(|verb| verb.writes());
         let short = |file: &&FileNeed| match directories {
             true => !Path::new(&file.path).is_dir(),
             false if file.device => false,
@@ -150,8 +150,7 @@ pub fn lay_out(
             bail!("file creation disallowed by allow_file_create=0\nhint: make {} first", needed[0].path);
         }
         let reads = job.direction.verbs.contains(&Verb::Read);
-        let holes = job.files.create_on_open && writes;
-        let fills = (reads && !holes) || job.files.overwrite || job.data.verify_only;
+        let fills = (reads && !job.files.create_on_open) || job.files.overwrite || job.data.verify_only;
         for file in needed {
             if directories {
                 let cannot = |error| anyhow::anyhow!("cannot make the directory {}: {error}", file.path);
@@ -209,6 +208,9 @@ fn make(
         }
         opened => opened?,
     };
+    if job.files.create_on_open && file.grows {
+        return Ok(None);
+    }
     let found = opened.metadata().map_err(cannot)?.len();
     let reserved = match job.files.fallocate {
         _ if file.bytes == 0 => Ok(()),
@@ -315,6 +317,19 @@ impl LayoutWriter<'_> {
         let what = errno_text::of_number(errno);
         bail!("pid=0, err={errno}/file:fathom, func=write, error={what}")
     }
+}
+
+/// The disks under files on which nothing is done.
+pub fn idle_disks(ready: &[Ready]) -> Vec<Sample> {
+    let storages = ready.iter().filter_map(|one| match one {
+        Ready::Existing { storage, .. } => Some(storage),
+        _ => None,
+    });
+    let names: BTreeSet<&str> =
+        storages.flat_map(|storage| &storage.disks).map(|disk| disk.name.as_str()).collect();
+    let sample =
+        |name: &str| Sample { at_ns: 0, of: SampleOf::Disk(name.to_owned()), name: "reads".into(), value: 0 };
+    names.into_iter().map(sample).collect()
 }
 
 /// Reads files into the page cache, or drops them from it, as the jobs say.
