@@ -165,3 +165,33 @@ fn a_job_that_only_makes_its_files_has_the_peers_keys() {
         assert_eq!(keys(&said, &["job_start"]), keys(&theirs, &["job_start"]));
     }
 }
+
+#[test]
+fn what_the_peer_refuses_while_it_parses_is_refused_and_the_rest_is_not() {
+    for (words, status) in [
+        ("--parse-only", 0),
+        ("--name=a --size=64k --read_iolog=none --parse-only", 0),
+        ("--name=a --size=64k --read_iolog=none", 1),
+        ("--name=a --filesize=0 --parse-only", 1),
+        ("--name=a --size=64k --bsrange=1 --parse-only", 1),
+        ("--name=a --size=64k --bsrange=4k-4k --parse-only", 0),
+        ("--name=a --size=64k --zonesize=4k", 1),
+        ("--name=a --size=64k --experimental_verify=1 --verify=md5 --rw=randwrite", 0),
+        ("--name=a --size=64k --rw=write --verify=md5 --verify_interval=16k", 0),
+        ("--name=a --size=64k --rw=write --buffer_pattern=\"abcd\"-120xdeadface", 0),
+    ] {
+        statuses(words, status);
+    }
+}
+
+/// A header stands in each block, as the peer reads it.
+#[test]
+fn headers_further_apart_than_blocks_stand_in_each() {
+    let place = Place::new();
+    let words = "--name=a --filename=f --size=64k --verify=md5 --verify_interval=16k --bs=4k";
+    fio(&place, &format!("{words} --rw=write --do_verify=0")).ends(0);
+    peer(&place, &format!("{words} --rw=read"), 0);
+    if peer(&place, &format!("{words} --rw=write --do_verify=0"), 0).is_some() {
+        fio(&place, &format!("{words} --rw=read")).ends(0);
+    }
+}

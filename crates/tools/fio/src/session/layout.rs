@@ -1,6 +1,7 @@
 //! The files of the jobs: looked at, laid out, warmed or dropped from the page cache, removed.
 
 use super::members::Members;
+use crate::file_layout::begins_empty;
 use crate::{FileFacts, FileNeed, Job, Planned};
 use anyhow::{Result, bail};
 use fathom_engine::guard;
@@ -208,7 +209,7 @@ fn make(
         }
         opened => opened?,
     };
-    if job.files.create_on_open && file.grows {
+    if begins_empty(job) && file.grows {
         return Ok(None);
     }
     let found = opened.metadata().map_err(cannot)?.len();
