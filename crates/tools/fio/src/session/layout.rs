@@ -18,6 +18,7 @@ use rustix::io::Errno;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fs::File;
 use std::io::Read;
+use std::ops::Range;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 
@@ -264,7 +265,7 @@ fn fill_plan<'f>(files: impl Iterator<Item = (&'f str, u64, u64)>) -> Plan {
         let whole = length * targets.len() as u64;
         plan.spaces.push(Space::Concat(targets));
         let space = SpaceId(plan.spaces.len() as u32 - 1);
-        fill_stream(&mut plan, space, (0, whole), length.min(MIB));
+        fill_stream(&mut plan, space, 0..whole, length.min(MIB));
     }
     plan
 }
@@ -274,15 +275,16 @@ fn fill_streams(plan: &mut Plan, space: SpaceId, from: u64, to: u64) {
     for (offset, length, block) in [(from, whole, MIB), (from + whole, to - from - whole, to - from - whole)]
     {
         if length > 0 {
-            fill_stream(plan, space, (offset, length), block);
+            fill_stream(plan, space, offset..offset + length, block);
         }
     }
 }
 
-fn fill_stream(plan: &mut Plan, space: SpaceId, (offset, length): (u64, u64), block: u64) {
+fn fill_stream(plan: &mut Plan, space: SpaceId, bytes: Range<u64>, block: u64) {
+    let length = bytes.end - bytes.start;
     let mut blocks = Blocks::random_reads(space, Bytes(block));
     (blocks.pattern, blocks.mix) = (Pattern::Sequential(Begin::First), Mix::Only(Verb::Write));
-    blocks.region = (Extent::Bytes(Bytes(offset)), Extent::Bytes(Bytes(length)));
+    blocks.region = (Extent::Bytes(Bytes(bytes.start)), Extent::Bytes(Bytes(length)));
     blocks.queue = QueueKind::Psync;
     let mut stream = Stream::closed("layout", blocks, 1);
     stream.stop.operations = Some(length / block);
