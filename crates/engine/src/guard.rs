@@ -38,17 +38,6 @@ fn consented_in_database(permits: &Permits, path: &Path) -> bool {
             .any(|name| name.is_dir() && real.as_ref().is_some_and(|directory| directory.starts_with(&name)))
 }
 
-/// Does a job name this path as the place to write to?
-fn is_named(permits: &Permits, path: &Path) -> bool {
-    // A path that begins in the working directory is the same without saying so. Links are followed for nobody here: a job
-    // may name thousands of files.
-    fn plain(path: &Path) -> &Path {
-        path.strip_prefix(".").unwrap_or(path)
-    }
-    let wanted = plain(path);
-    permits.named.iter().any(|name| plain(Path::new(name)) == wanted)
-}
-
 /// Is it a scratch file that this process made? The permits say so, and so does its name.
 fn own_scratch(roots: &Roots, path: &Path, permits: &Permits) -> bool {
     let marked = || {
@@ -172,7 +161,7 @@ pub fn allow_among(
     }
     let Some(about) = about else { return allow_new(roots, path, permits, open) };
     let consents = consented(permits, path);
-    let overwrites = consents || (about.is_file() && is_named(permits, path));
+    let overwrites = consents || (about.is_file() && permits.names(path));
     // What a file holds is asked only where it decides.
     let closeness = if overwrites { Closeness::Use } else { Closeness::Whole };
     let found = inspect_among(roots, path, open, closeness);

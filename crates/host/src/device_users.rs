@@ -288,13 +288,15 @@ impl<'a> Look<'a> {
     }
 
     fn loops_on(&mut self, is_it: impl Fn(&Path) -> bool) -> Vec<BlockDevice> {
-        let table = self.roots.sys.join("block");
-        self.tables.note("which loop devices show it", &table, fs::read_dir(&table));
-        let on_it = |device: &BlockDevice| match device.make() {
-            Make::Loop { backing, .. } => is_it(&self.roots.seen(&backing)),
-            _ => false,
-        };
-        BlockDevice::all_whole(self.roots).into_iter().filter(on_it).collect()
+        match self.open.tables.loops(self.roots) {
+            Ok(loops) => {
+                loops.iter().filter(|one| is_it(&one.backing)).map(|one| one.device.clone()).collect()
+            }
+            Err(unknown) => {
+                self.tables.add(&unknown.what, &unknown.why);
+                Vec::new()
+            }
+        }
     }
 
     fn mounted(&mut self) {
@@ -318,25 +320,17 @@ impl<'a> Look<'a> {
         }
     }
 
-    fn swap_files(&mut self) -> Vec<PathBuf> {
-        let file = self.roots.proc.join("swaps");
-        let read = fs::read(&file).map(|list| crate::mounts::as_text(&list));
-        let text = match read {
-            // A kernel without swap has no table of it.
-            Err(error)
-                if error.kind() == io::ErrorKind::NotFound && self.roots.proc.join("self").exists() =>
-            {
-                String::new()
-            }
-            read => self.tables.note("active swap", &file, read).unwrap_or_default(),
-        };
-        let first = |line: &str| line.split_whitespace().next().map(crate::mounts::unescape_path);
-        text.lines().skip(1).filter_map(first).collect()
+    fn swap_files(&mut self) -> &'a [PathBuf] {
+        let open = self.open;
+        open.tables.swaps(self.roots).unwrap_or_else(|unknown| {
+            self.tables.add(&unknown.what, &unknown.why);
+            &[]
+        })
     }
 
     fn swaps(&mut self) {
         for file in self.swap_files() {
-            let swap = BlockDevice::by_node(self.roots, &file).filter(|_| file.starts_with("/dev"));
+            let swap = BlockDevice::by_node(self.roots, file).filter(|_| file.starts_with("/dev"));
             let used = swap.and_then(|swap| self.family.iter().find(|device| device.number == swap.number));
             if let Some(detail) = used.map(|device| format!("{} is active swap", device.name)) {
                 self.hold(UseKind::Swap, detail, &format!("swapoff {}", file.display()));

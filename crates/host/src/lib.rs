@@ -5,11 +5,11 @@
 //! | `machine`, `limits` | what machine this is, and what our control groups and the kernel's settings allow |
 //! | `storage`, `file_system`, `disk`, `transport`, `link` | what a path stands on, down to the disks and their links |
 //! | `block`, `mounts`, `roots` | how sysfs, mountinfo and small files are read |
-//! | `extents` | what direct I/O must be aligned to, and which bytes of a file were ever written |
+//! | `extents`, `page_cache` | what direct I/O must be aligned to, which bytes of a file were ever written, and which the page cache holds |
 //! | `users` | users and groups by name |
 //! | `process_time` | processor time of other processes |
 //! | `counters` | disks, processors, pressure, other processes' I/O, as raw samples and their differences |
-//! | `device_users`, `use_kind`, `open_files`, `content`, `signature`, `database_directory`, `database_server` | what a target holds and who holds it: the guard's facts |
+//! | `device_users`, `use_kind`, `open_files`, `kernel_tables`, `content`, `signature`, `database_directory`, `database_server` | what a target holds and who holds it: the guard's facts |
 //! | `file_identity`, `device_claim` | which file was looked at, and a device held for this process alone |
 //! | `output_file` | the one door for files that are written beside the loads |
 //! | `lock` | one calibration at a time on a disk |
@@ -35,7 +35,7 @@ pub mod extents;
 mod fabricate;
 pub mod file_identity;
 pub mod file_system;
-
+mod kernel_tables;
 pub mod limits;
 pub mod link;
 pub mod lock;

@@ -1,6 +1,7 @@
 //! What other processes have open and where they work, looked at once for any number of targets.
 
 use crate::database_directory::DatabaseDirectories;
+use crate::kernel_tables::KernelTables;
 use crate::{DeviceNumber, Roots};
 use std::collections::{HashMap, HashSet};
 use std::fs;
@@ -36,6 +37,7 @@ pub struct OpenFiles {
     pub hidden: u32,
     /// Which directories are databases' was found out before.
     pub(crate) databases: DatabaseDirectories,
+    pub(crate) tables: KernelTables,
 }
 
 impl OpenFiles {

@@ -87,6 +87,15 @@ pub(crate) fn own_usage() -> io::Result<(u64, u64, u64)> {
     Ok((microseconds(usage.ru_utime), microseconds(usage.ru_stime), usage.ru_nivcsw as u64))
 }
 
+/// Has a file's data written back, and waits for it; its metadata and the disk's own cache are left alone.
+pub(crate) fn write_back(file: BorrowedFd<'_>) -> io::Result<()> {
+    let flags =
+        libc::SYNC_FILE_RANGE_WAIT_BEFORE | libc::SYNC_FILE_RANGE_WRITE | libc::SYNC_FILE_RANGE_WAIT_AFTER;
+    // SAFETY: the call takes numbers only.
+    let result = unsafe { libc::sync_file_range(file.as_raw_fd(), 0, 0, flags) };
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
 /// Is the page of a file at this offset, a multiple of the page size, in memory? The page is mapped, and not touched.
 pub(crate) fn page_in_memory(file: BorrowedFd<'_>, offset: u64, page: usize) -> io::Result<bool> {
     let mut held = [0u8; 1];

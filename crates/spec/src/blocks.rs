@@ -87,7 +87,8 @@ pub enum Extent {
 pub enum Pattern {
     /// One after the other, round and round.
     Sequential(Begin),
-    /// `run` operations one after the other, then a step of `step` bytes (fio's read:512k), or skip over a zone.
+    /// `run` operations one after the other, then a step of `step` bytes, which goes round at either end, or skip over so
+    /// many (fio's read:512k, zones), beginning anew behind the end.
     Strided {
         /// Bytes added after each run; may be negative.
         step: i64,

@@ -2,7 +2,8 @@
 //! executor's guard looks at each target before it is opened for writing.
 
 use serde::{Deserialize, Serialize};
-use std::path::PathBuf;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
 /// When a target that nobody uses needs the user's word.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,7 +25,7 @@ pub struct Permits {
     pub consents: Vec<String>,
     /// Regular files that a job in a peer's language names as the place to write to: what stands in them goes without a
     /// further word, unless it is a database's.
-    pub named: Vec<String>,
+    pub named: BTreeSet<PathBuf>,
     /// When consent is needed.
     pub policy: Policy,
     /// Other processes may have open what is written to: to read it a file that is named, for anything what the user
@@ -36,7 +37,7 @@ pub struct Permits {
 impl Permits {
     /// Nothing but what is added.
     pub const fn new(policy: Policy) -> Self {
-        Permits { scratch: Vec::new(), consents: Vec::new(), named: Vec::new(), policy, shared: false }
+        Permits { scratch: Vec::new(), consents: Vec::new(), named: BTreeSet::new(), policy, shared: false }
     }
 
     /// A scratch file of this process.
@@ -50,7 +51,17 @@ impl Permits {
     }
 
     /// A regular file that a job names.
-    pub fn add_named(&mut self, name: impl Into<String>) {
-        self.named.push(name.into());
+    pub fn add_named(&mut self, name: impl AsRef<Path>) {
+        self.named.insert(plain(name.as_ref()).to_owned());
     }
+
+    /// Does a job name this path? Links are followed for nobody: a job may name thousands of files.
+    pub fn names(&self, path: &Path) -> bool {
+        self.named.contains(plain(path))
+    }
+}
+
+/// A path that begins in the working directory is the same without saying so.
+fn plain(path: &Path) -> &Path {
+    path.strip_prefix(".").unwrap_or(path)
 }

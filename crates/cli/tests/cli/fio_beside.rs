@@ -1,6 +1,6 @@
 //! What only a comparison with fio itself had shown, option by option: each of these differed from it.
 
-use crate::fio::{counts, fio};
+use crate::fio::{counts, fio, peer};
 use crate::place::{Place, alone};
 use std::fs::{create_dir, metadata, read, write};
 
@@ -110,4 +110,88 @@ fn a_ramp_takes_nothing_of_the_io_size() {
     let words = "--rw=randread --size=1m --bs=4k --ioengine=null --rate_iops=100 --ramp_time=300ms --output-format=json";
     let done = |more: &str| counts(&fio(&place, &format!("--name=a {words} {more}")).ends(0)).remove(0).1;
     assert_eq!((done("--number_ios=10"), done("--io_size=20k")), (10, 5));
+}
+
+/// Our words and fio's in a place of each program's own.
+fn statuses(words: &str, status: i32) {
+    let (ours, theirs) = (Place::new(), Place::new());
+    fio(&ours, words).ends(status);
+    peer(&theirs, words, status);
+}
+
+#[test]
+fn the_status_says_how_many_jobs_failed() {
+    statuses("--name=a --filename=/dev/full --rw=write --size=64k --numjobs=3", 3);
+    statuses("--name=a --filename=/dev/full --rw=write --size=64k --numjobs=3 --group_reporting", 3);
+    statuses(
+        "--rw=write --size=64k --name=a --filename=/dev/full --name=b --filename=/dev/full --name=c --filename=c",
+        2,
+    );
+}
+
+/// A database's file is empty when it is made: what is read of it before it was written is no hole.
+#[test]
+fn a_file_that_is_made_on_open_begins_empty() {
+    for (words, status, length) in [
+        ("--rw=write --number_ios=3", 0, Some(12_288)),
+        ("--rw=randwrite --number_ios=16", 0, Some(65_536)),
+        ("--rw=randread", 1, Some(0)),
+        ("--rw=randrw", 1, None),
+    ] {
+        let words = format!("--name=a --filename=f --size=64k --create_on_open=1 {words}");
+        let (ours, theirs) = (Place::new(), Place::new());
+        fio(&ours, &words).ends(status);
+        assert!(length.is_none() || bytes(&ours, "f") == length, "{words}");
+        if peer(&theirs, &words, status).is_some() {
+            assert!(length.is_none() || bytes(&theirs, "f") == length, "{words}");
+        }
+    }
+}
+
+#[test]
+fn a_job_that_only_makes_its_files_has_the_peers_keys() {
+    let words = "--name=a --rw=read --size=64k --create_only=1 --output-format=json";
+    let keys = |said: &crate::place::Said, later: &[&str]| -> (Vec<String>, Vec<String>) {
+        let document = said.json();
+        let of = |value: &serde_json::Value| -> Vec<String> {
+            let all = value.as_object().expect("an object").keys().cloned();
+            all.filter(|key| !later.contains(&key.as_str())).collect()
+        };
+        (of(&document), of(&document["jobs"][0]))
+    };
+    let (ours, theirs) = (Place::new(), Place::new());
+    let said = fio(&ours, words).ends(0);
+    if let Some(theirs) = peer(&theirs, words, 0) {
+        assert_eq!(keys(&said, &["job_start"]), keys(&theirs, &["job_start"]));
+    }
+}
+
+#[test]
+fn what_the_peer_refuses_while_it_parses_is_refused_and_the_rest_is_not() {
+    for (words, status) in [
+        ("--parse-only", 0),
+        ("--name=a --size=64k --read_iolog=none --parse-only", 0),
+        ("--name=a --size=64k --read_iolog=none", 1),
+        ("--name=a --filesize=0 --parse-only", 1),
+        ("--name=a --size=64k --bsrange=1 --parse-only", 1),
+        ("--name=a --size=64k --bsrange=4k-4k --parse-only", 0),
+        ("--name=a --size=64k --zonesize=4k", 1),
+        ("--name=a --size=64k --experimental_verify=1 --verify=md5 --rw=randwrite", 0),
+        ("--name=a --size=64k --rw=write --verify=md5 --verify_interval=16k", 0),
+        ("--name=a --size=64k --rw=write --buffer_pattern=\"abcd\"-120xdeadface", 0),
+    ] {
+        statuses(words, status);
+    }
+}
+
+/// A header stands in each block, as the peer reads it.
+#[test]
+fn headers_further_apart_than_blocks_stand_in_each() {
+    let place = Place::new();
+    let words = "--name=a --filename=f --size=64k --verify=md5 --verify_interval=16k --bs=4k";
+    fio(&place, &format!("{words} --rw=write --do_verify=0")).ends(0);
+    peer(&place, &format!("{words} --rw=read"), 0);
+    if peer(&place, &format!("{words} --rw=write --do_verify=0"), 0).is_some() {
+        fio(&place, &format!("{words} --rw=read")).ends(0);
+    }
 }

@@ -291,3 +291,26 @@ fn files_are_written_out_many_at_a_time_each_to_its_end() {
         );
     }
 }
+
+/// Gaps were filled in further passes.
+#[test]
+fn a_load_with_gaps_ends_where_the_peers_does() {
+    for words in [
+        "read:8k",
+        "write:8k",
+        "read:16k",
+        "read:4k",
+        "read:20k",
+        "read:60k",
+        "read:100k",
+        "read:8k --loops=2",
+    ] {
+        let words = format!("--rw={words} --bs=4k --size=64k");
+        let [ours, theirs] = ios(&words);
+        let offsets = |ios: &[Io]| ios.iter().map(|io| io.2).collect::<Vec<_>>();
+        let ours = offsets(&ours.unwrap());
+        if let Some(theirs) = theirs {
+            assert_eq!(ours, offsets(&theirs), "{words}");
+        }
+    }
+}

@@ -58,6 +58,8 @@ pub(crate) enum Order {
         run: u64,
         /// Blocks forward, or back.
         jump: i64,
+        /// Behind the end comes the first block; else it goes round.
+        anew: bool,
     },
     /// Writes have a place of their own.
     EachVerb { writes: Box<Order>, others: Box<Order> },
@@ -77,7 +79,7 @@ impl Order {
         workers: u32,
         seed: u64,
     ) -> Result<Self, ExecuteError> {
-        let straight = |next| Order::Sequential { next, left: u64::MAX, run: u64::MAX, jump: 0 };
+        let straight = |next| Order::Sequential { next, left: u64::MAX, run: u64::MAX, jump: 0, anew: false };
         Ok(match pattern {
             Pattern::Uniform { once: false } => Order::Uniform,
             Pattern::Uniform { once: true } => Order::Once(Permutation::new(grid.blocks(), seed)),
@@ -91,7 +93,7 @@ impl Order {
                 if jump * grid.step as i64 != bytes || *run == 0 {
                     return Err(refuse("strides that are not a multiple of the block size"));
                 }
-                Order::Sequential { next: 0, left: *run, run: *run, jump }
+                Order::Sequential { next: 0, left: *run, run: *run, jump, anew: *skip > 0 }
             }
             Pattern::Zipf(_) | Pattern::Pareto(_) | Pattern::Normal(_) | Pattern::Zoned(_) => {
                 Order::Skewed(Skew::of(pattern, grid.blocks(), seed)?)
@@ -159,13 +161,15 @@ impl Order {
             }
             Order::Once(permutation) => permutation.next(),
             Order::Skewed(skew) => skew.draw(random),
-            Order::Sequential { next, left, run, jump } => {
+            Order::Sequential { next, left, run, jump, anew } => {
                 let block = *next;
                 *next += covers;
                 *left -= 1;
                 if *left == 0 {
                     *left = *run;
-                    *next = (*next as i128 + i128::from(*jump)).rem_euclid(i128::from(blocks)) as u64;
+                    let to = *next as i128 + i128::from(*jump);
+                    let beyond = *anew && to >= i128::from(blocks);
+                    *next = if beyond { 0 } else { to.rem_euclid(i128::from(blocks)) as u64 };
                 } else if *next >= blocks {
                     *next = 0;
                 }

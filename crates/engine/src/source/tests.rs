@@ -101,6 +101,7 @@ fn strides_go_forward_and_back_and_round() {
     assert_eq!(at(8192, 1, 0), [0, 3, 6, 9, 2, 5]);
     assert_eq!(at(-8192, 1, 0), [0, 9, 8, 7, 6, 5]);
     assert_eq!(at(0, 2, 4096 * 3), [0, 1, 5, 6, 0, 1]);
+    assert_eq!(at(0, 1, 8192), [0, 3, 6, 9, 0, 3]);
 }
 
 #[test]

@@ -134,7 +134,7 @@ fn measure(options: &Options, load: BulkLoad, barrier: &Barrier, session: &mut S
     let (console, interrupt) = (session.console.clone(), session.environment.interrupt());
     let mut permits = Permits::new(Policy::WhenHolding);
     permits.consents = session.environment.write_consents();
-    permits.named = test_files::names(options);
+    test_files::names(options).iter().for_each(|name| permits.add_named(name));
     let mut measurement = session.begin(Setup {
         tool: "bonnie++",
         label: None,

@@ -167,12 +167,18 @@ pub fn territory(job: &Job, clone: u32, facts: &Facts) -> Result<Territory, Trou
     Ok(Territory { files, offset, length, apart, io_bytes: io_bytes(job, total, part, parts) })
 }
 
+/// Is a job's file made when it is opened, with nothing in it? The blocks of one that is verified are holes until they are
+/// written.
+pub fn begins_empty(job: &Job) -> bool {
+    job.files.create_on_open && job.data.verify.is_none()
+}
+
 /// Is a job's file as long as its writes have made it? Reads need bytes that are there, and so does a mapping.
 fn grows(job: &Job) -> bool {
     let only_writes = job.direction.verbs.iter().all(|verb| *verb == fathom_spec::Verb::Write);
     let lengthens = matches!(job.files.fallocate, "none" | "0" | "keep") || job.area.append;
-    only_writes
-        && lengthens
+    // What is made when it is opened is empty, whoever reads it.
+    (begins_empty(job) || (only_writes && lengthens))
         && !matches!(job.engine.name, "mmap" | "falloc" | "ftruncate")
         && job.replay.is_none()
 }
@@ -260,7 +266,18 @@ pub fn column(verb: fathom_spec::Verb) -> usize {
 fn io_bytes(job: &Job, total: u64, length: u64, count: u64) -> u64 {
     let mut blocks = ranges(job);
     let one = blocks.next().filter(|first| first.0 == first.1 && blocks.all(|other| other == *first));
+    let direction = &job.direction;
+    let in_order = !direction.random && !direction.identical && direction.verbs.len() == 1;
+    let gap = direction.modifier.filter(|gap| *gap > 0 && in_order);
     match (job.area.io_size, one) {
+        // As in fio a pass whose last block ends where the file does ends the job; another begins anew.
+        (None, Some((block, _)))
+            if count == 1
+                && gap
+                    .is_some_and(|gap| length.saturating_sub(block) % (block + gap.unsigned_abs()) == 0) =>
+        {
+            length.div_ceil(block + gap.unwrap_or(0).unsigned_abs()) * block
+        }
         (Some(Amount::Bytes(bytes)), _) => bytes,
         (Some(Amount::Percent(percent)), _) => (total as f64 * percent / 100.0) as u64,
         (None, Some((block, _))) => (length / block * block * count).min(total / block * block).max(block),

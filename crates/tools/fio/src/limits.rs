@@ -117,7 +117,12 @@ fn steady(reader: &OptionReader) -> Result<Option<Steady>, Trouble> {
         |what: &str| reader.wrong(OptionId::Steadystate, what, "say steadystate=iops:2% or bw_slope:0.1%");
     let (word, limit) = text.split_once(':').ok_or_else(|| wrong("it has no limit"))?;
     let of = ["iops", "iops_slope", "bw", "bw_slope"].into_iter().find(|known| *known == word.trim());
-    let of = of.ok_or_else(|| wrong(&format!("{:?} is no criterion", word.trim())))?;
+    let of = of.ok_or_else(|| match word.trim() {
+        late @ ("lat" | "lat_slope") => {
+            wrong(&format!("{late} is known and not supported here: no latency of each second is kept"))
+        }
+        other => wrong(&format!("{other:?} is no criterion")),
+    })?;
     let (number, in_percent) = match limit.trim().strip_suffix('%') {
         Some(number) => (number.parse().ok(), true),
         None if of.starts_with("bw") => {
@@ -179,7 +184,7 @@ mod tests {
         let bytes = of("ss=bw:1m\nss_dur=10").unwrap().steady.unwrap();
         assert_eq!((bytes.limit, bytes.in_percent, bytes.is_slope()), (1_048_576.0, false, false));
         assert_eq!(of("ss=iops:2%").unwrap().steady, None, "no duration, no look");
-        assert!(of("ss=lat:2%\nss_dur=1").unwrap_err().contains("no criterion"));
+        assert!(of("ss=late:2%\nss_dur=1").unwrap_err().contains("no criterion"));
         assert!(of("ss=iops\nss_dur=1").unwrap_err().contains("no limit"));
     }
 

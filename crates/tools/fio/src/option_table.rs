@@ -179,7 +179,7 @@ options! {
         OffsetAlign = "offset_align", 0, Integer(0, MOST), "0", Works, "A percentage offset is rounded up to a multiple of this", "";
         NumberIos = "number_ios", 0, Integer(0, MOST), "0", Works, "End after so many I/Os", "";
         RandomGenerator = "random_generator", 0, One(&["tausworthe", "lfsr", "tausworthe64"]), "tausworthe", Works, "Which generator draws offsets", "";
-        RandomDistribution = "random_distribution", 0, Begins(&["random", "zipf", "pareto", "normal", "zoned", "zoned_abs"]), "random", Works, "Which blocks are likely", "one for all directions, at its usual centre";
+        RandomDistribution = "random_distribution", 0, Begins(&["random", "zipf", "pareto", "normal", "zoned", "zoned_abs", "sequence"]), "random", Works, "Which blocks are likely", "sequence is refused; one for all directions, at its usual centre";
         RandomSequenceStride = "random_sequence_stride", 1, Integer(0, MOST), "0", Refused, "From one place of a sequence to the next", "random_distribution=sequence is not made";
         PercentageRandom = "percentage_random", 0, Integers(0, 100), "100,100,100", Works, "How much of a random load is random", "one value for all directions";
         Allrandrepeat = "allrandrepeat", 0, Bool, "0", Idle, "Repeat everything random, not only the offsets", "everything random comes from one seed already";
@@ -207,7 +207,7 @@ options! {
         Clocksource = "clocksource", 0, One(&["gettimeofday", "clock_gettime", "cpu"]), "", Idle, "Which clock", "the processor's counter where it is steady, else clock_gettime";
         Mem = "mem" or "iomem", 0, Begins(&["malloc", "shm", "shmhuge", "mmap", "mmapshared", "mmaphuge", "cudamalloc"]), "malloc", Works, "Memory of the buffers", "page-aligned anonymous memory whichever is said, in huge pages for shmhuge and mmaphuge where the system holds free ones";
         IomemAlign = "iomem_align" or "mem_align", 0, Integer(1, MOST), "", Idle, "Alignment of the buffers", "buffers are aligned to pages";
-        Verify = "verify", 0, One(&["0", "md5", "crc64", "crc32", "crc32c-intel", "crc32c", "crc16", "crc7", "sha1", "sha256", "sha512", "sha3-224", "sha3-256", "sha3-384", "sha3-512", "xxhash", "meta", "pattern", "null"]), "0", Works, "What is put into blocks so that they can be checked", "";
+        Verify = "verify", 0, One(&["0", "md5", "crc64", "crc32", "crc32c-intel", "crc32c", "crc16", "crc7", "sha1", "sha256", "sha512", "sha3-224", "sha3-256", "sha3-384", "sha3-512", "xxhash", "meta", "pattern", "pattern_hdr", "null"]), "0", Works, "What is put into blocks so that they can be checked", "pattern_hdr is refused";
         DoVerify = "do_verify", 1, Bool, "1", Works, "Read and check after writing", "";
         Verifysort = "verifysort", 1, Bool, "1", Idle, "Check in the order of offsets", "the pass that checks goes by offset";
         VerifysortNr = "verifysort_nr", 1, Integer(0, MOST), "1024", Idle, "Presort so many", "the pass that checks goes by offset";
@@ -221,7 +221,7 @@ options! {
         VerifyAsyncCpus = "verify_async_cpus", 1, Text, "", Works, "CPUs of these threads", "";
         VerifyBacklog = "verify_backlog", 1, Integer(0, MOST), "", Works, "Check after so many writes", "";
         VerifyBacklogBatch = "verify_backlog_batch", 1, Integer(0, MOST), "", Works, "Check so many then", "";
-        ExperimentalVerify = "experimental_verify", 1, Bool, "0", Refused, "Replay the writes from their seed", "fio says of it itself that it is an experiment";
+        ExperimentalVerify = "experimental_verify", 1, Bool, "0", Idle, "Replay the writes from their seed", "what was written is known without drawing it again";
         VerifyStateLoad = "verify_state_load", 1, Bool, "0", Works, "Check no more than a saved state says was written", "of jobs that read or only verify";
         VerifyStateSave = "verify_state_save", 1, Bool, "1", Works, "Save at the end how far the writing got", "";
         VerifyPolicy = "verify_policy", 0, Text, "", Refused, "Which writes a state vouches for", "a state holds each write and whether it came back";
@@ -288,7 +288,7 @@ options! {
         WriteHint = "write_hint", 0, One(&["none", "short", "medium", "long", "extreme"]), "none", Works, "How long data will live", "";
         CreateSerialize = "create_serialize", 0, Bool, "1", Idle, "Make files one after the other", "they are";
         CreateFsync = "create_fsync", 0, Bool, "1", Idle, "fsync files once made", "they are";
-        CreateOnOpen = "create_on_open", 0, Bool, "0", Works, "Make files when they are opened", "they are not written out, but begin as holes";
+        CreateOnOpen = "create_on_open", 0, Bool, "0", Works, "Make files when they are opened", "they begin empty: what is read before it was written is EIO, as in fio; those that are verified begin as holes";
         CreateOnly = "create_only", 0, Bool, "0", Works, "Make the files and stop", "";
         AllowFileCreate = "allow_file_create", 0, Bool, "1", Works, "May files be made?", "";
         AllowMountedWrite = "allow_mounted_write", 0, Bool, "0", Refused, "Write to what is mounted", "fathom never does";

@@ -104,8 +104,13 @@ pub fn placed(text: &str) -> Result<(Vec<u8>, Vec<u32>), (String, String)> {
             rest = &behind[digits..];
         } else {
             let signed = usize::from(rest.starts_with(['-', '+']));
-            let length =
+            let mut length =
                 rest[signed..].find(|c: char| !c.is_ascii_digit()).map_or(rest.len(), |at| at + signed);
+            // `-120xff` is -12 and 0xff.
+            if length > signed + 1 && rest[..length].ends_with('0') && rest[length..].starts_with(['x', 'X'])
+            {
+                length -= 1;
+            }
             let Ok(number) = rest[..length].parse::<i32>() else {
                 let shown: String = rest.chars().take(20).collect();
                 return wrong(format!("{shown:?} is no pattern"));

@@ -123,12 +123,20 @@ fn area(reader: &OptionReader) -> Result<Area, Trouble> {
             };
             Some((size, range, reader.bytes(OptionId::Zoneskip)?))
         }
+        _ if reader.bytes(OptionId::Zonesize)? > 0 => {
+            let hint = "say zonemode=strided, or leave zonesize out";
+            return Err(reader.wrong(OptionId::Zonesize, "it means nothing with zonemode=none", hint));
+        }
         _ => None,
     };
+    let file_size = reader.ranges(OptionId::Filesize)[0];
+    if file_size.is_some_and(|(least, _)| least == 0) {
+        return Err(reader.wrong(OptionId::Filesize, "a file has at least 1 byte", "say filesize=1m"));
+    }
     let said = |id: OptionId| reader.amount(id).filter(|amount| *amount != numbers::Amount::Bytes(0));
     Ok(Area {
         size: said(OptionId::Size),
-        file_size: reader.ranges(OptionId::Filesize)[0],
+        file_size,
         io_size: said(OptionId::IoSize),
         offset: reader.amount(OptionId::Offset),
         increment: reader.amount(OptionId::OffsetIncrement),
@@ -171,6 +179,10 @@ fn direction(reader: &OptionReader) -> Result<Direction, Trouble> {
     }
     let blockalign = reader.is_said(OptionId::Blockalign);
     let (distribution, shape) = reader.word_and_rest(OptionId::RandomDistribution);
+    if distribution == "sequence" {
+        let what = "sequence is known and not supported here: offsets are drawn, or one behind the other";
+        return Err(reader.wrong(OptionId::RandomDistribution, what, "say random, or rw=read or rw=write"));
+    }
     let generator = OptionId::RandomGenerator;
     Ok(Direction {
         word,
@@ -384,6 +396,11 @@ fn data(reader: &OptionReader, direction: &Direction) -> Result<Data, Trouble> {
         Ok(Some(bytes))
     };
     let verify = Some(reader.word(OptionId::Verify)).filter(|word| *word != "0");
+    if verify == Some("pattern_hdr") {
+        let what =
+            "pattern_hdr is known and not supported here: the headers of fio's later releases are not read";
+        return Err(reader.wrong(OptionId::Verify, what, "say verify=pattern or verify=meta"));
+    }
     if verify.is_some() && direction.verbs == [Verb::Trim] {
         return Err(reader.wrong(
             OptionId::Verify,

@@ -19,11 +19,13 @@ use args::Invocation;
 use fathom_host::{Roots, output_file};
 use fathom_record::*;
 use fathom_session::measurement::{LOOKED_AT_MOST, existing, load_of, tell_notes};
+use fathom_session::targets::Ready;
 use fathom_session::tool::Tool;
 use fathom_session::watch::{Progress as ProgressBar, Watch};
 use fathom_session::{Console, End, Environment, Interrupt, Measurement, Session, Setup, Signalled};
 use fathom_spec::{Nanos, Permits, Plan, StreamId};
 use members::Members;
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::Path;
 use termination::Findings;
@@ -87,6 +89,17 @@ fn in_words(error: &Error) -> String {
     }
 }
 
+/// The files of all jobs, each once.
+fn names(planned: &Planned) -> BTreeSet<&str> {
+    planned.members.iter().flat_map(|member| &member.files).map(|file| file.path.as_str()).collect()
+}
+
+/// The files that are there, looked at. One that is yet to be made has no disk in fio's report either: the directory does
+/// not stand for it.
+fn ready(planned: &Planned) -> Vec<Ready> {
+    existing(names(planned).into_iter().take(LOOKED_AT_MOST).filter(|name| Path::new(name).exists()))
+}
+
 /// The jobs of one invocation, and what belongs to all of them.
 struct JobSet {
     general: Box<fio::General>,
@@ -129,7 +142,8 @@ impl JobSet {
         self.lay_out(&planned, &permits, &signals.interrupt, session, &mut out)?;
         let by_signal = |status| if signals.interrupt.raised() { BY_SIGNAL } else { status };
         if self.jobs.iter().all(|job| job.files.create_only) {
-            let nothing = SoFar::new(&planned.plan).run(0, &[]);
+            let mut nothing = SoFar::new(&planned.plan).run(0, &[]);
+            nothing.samples = layout::idle_disks(&ready(&planned));
             self.report(&reports, &nothing, None, &mut out)?;
             return Ok(by_signal(0));
         }
@@ -250,14 +264,8 @@ impl JobSet {
         permits: Permits,
         session: &'s mut Session<'_>,
     ) -> Measurement<'s> {
-        let mut names: Vec<String> =
-            planned.members.iter().flat_map(|member| &member.files).map(|file| file.path.clone()).collect();
-        names.sort();
-        names.dedup();
-        // A file that is yet to be made has no disk in fio's report either: the directory does not stand for it.
-        let there =
-            names.iter().take(LOOKED_AT_MOST).map(String::as_str).filter(|name| Path::new(name).exists());
-        let ready = existing(there);
+        let names = names(planned).into_iter().map(str::to_owned).collect();
+        let ready = ready(planned);
         let mut measurement = session.begin(Setup {
             tool: "fio",
             label: None,
@@ -313,6 +321,9 @@ impl JobSet {
         let mut watch = Watch::new(&mut reporter, &silent, &signals.interrupt, "fio".to_owned(), length);
         let outcome = measurement.execute(plan, attachments, &mut watch);
         reporter.end();
+        if let Ok(outcome) = &outcome {
+            reporter.report_due(&outcome.run);
+        }
         drop(reporter);
         let mut outcome = outcome?;
         if let Some(balloon) = balloon {
@@ -364,7 +375,7 @@ impl JobSet {
             report.write(one, out)?;
         }
         out.flush()?;
-        Ok(report.exit_status() as u8)
+        Ok(report.exit_status())
     }
 
     /// The reports, the logs, and the exit status.
@@ -522,7 +533,8 @@ mod tests {
         assert!(
             requests
                 .iter()
-                .all(|(_, permits)| permits.named == [file.clone()] && permits.consents.is_empty())
+                .all(|(_, permits)| permits.named == [file.clone().into()].into()
+                    && permits.consents.is_empty())
         );
         let announced = out.find("a: Laying out IO file (1 file / 0MiB)\n");
         assert!(announced > out.find("Starting 1 process\n"), "{out}");

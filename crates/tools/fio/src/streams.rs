@@ -277,7 +277,7 @@ fn pattern(job: &Job, length: u64) -> Result<Pattern, Trouble> {
             let run = run.unsigned_abs();
             Ok(Pattern::Runs { of: Box::new(Pattern::Sequential(Begin::First)), run, same: true })
         }
-        Some(step) => Ok(Pattern::Strided { step, run: 1, skip: 0 }),
+        Some(step) => Ok(Pattern::Strided { step: step.min(0), run: 1, skip: step.max(0).unsigned_abs() }),
         None if job.area.append => Ok(Pattern::Sequential(Begin::Append)),
         None => Ok(Pattern::Sequential(Begin::First)),
     }
@@ -366,7 +366,8 @@ fn content(job: &Job) -> Content {
         },
         Some(hash) => Content::FioHeader {
             hash: HASHES.iter().find(|(name, _)| *name == hash).map_or(0, |(_, number)| *number),
-            interval: data.verify_interval,
+            // As in fio a header that would be needed less often than once a block stands in each.
+            interval: data.verify_interval.min(u32::try_from(least_block(job)).unwrap_or(u32::MAX)),
             swap: data.verify_offset,
             pattern: data.verify_pattern.clone().unwrap_or_default(),
         },

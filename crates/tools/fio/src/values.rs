@@ -54,7 +54,9 @@ pub fn read(id: OptionId, said: Option<&str>, base: KbBase) -> Result<Value, Wro
             ),
         ));
     }
-    let value = of_kind(&option.kind, said, base).ok_or_else(|| not_one(option, said))?;
+    // Sizes of files may be one number, those of blocks are two.
+    let ranges = option.id != OptionId::BlocksizeRange || said.split(',').all(|one| one.contains(['-', ':']));
+    let value = of_kind(&option.kind, said, base).filter(|_| ranges).ok_or_else(|| not_one(option, said))?;
     within(option, &value)?;
     Ok(value)
 }

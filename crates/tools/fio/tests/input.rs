@@ -121,7 +121,7 @@ fn directions_and_orders() {
     assert_eq!(told("rw=randrw\nrwmixwrite=20").0, Mix::Random { read_percent: 80 });
     assert_eq!(told("rw=randrw\nrwmixread=30\nrwmixwrite=20").0, Mix::Random { read_percent: 80 });
     assert_eq!(told("rw=randrw\nrwmixread=100").0, Mix::Only(Verb::Read));
-    assert_eq!(told("rw=read:512k").1, Pattern::Strided { step: 524_288, run: 1, skip: 0 });
+    assert_eq!(told("rw=read:512k").1, Pattern::Strided { step: 0, run: 1, skip: 524_288 });
     assert_eq!(told("rw=randread").1, Pattern::Uniform { once: true });
     assert_eq!(told("rw=randread\nnorandommap").1, Pattern::Uniform { once: false });
     assert_eq!(told("rw=randread\npercentage_random=0").1, straight);

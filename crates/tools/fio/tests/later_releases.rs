@@ -64,3 +64,16 @@ fn what_asks_for_nothing_is_accepted() {
         assert_eq!(wrong(option), None, "{option}");
     }
 }
+
+#[test]
+fn values_that_are_not_honoured_are_refused_by_name() {
+    for (option, name) in [
+        ("verify=pattern_hdr", "pattern_hdr"),
+        ("random_distribution=sequence:4k", "sequence"),
+        ("steadystate=lat:10%", "lat"),
+        ("steadystate=lat_slope:10%", "lat_slope"),
+    ] {
+        let told = wrong(option).unwrap_or_default();
+        assert!(told.contains(&format!("{name} is known and not supported here")), "{option}: {told}");
+    }
+}

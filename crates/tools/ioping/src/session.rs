@@ -457,6 +457,6 @@ mod tests {
         assert_eq!(err, "ioping: think twice, then use -WWW to shred this target\n");
         assert!(stage.execute.requests.is_empty());
         stage.run(&Ioping, &["-WWW", "-c", "1", name]);
-        assert_eq!(stage.execute.requests[0].1.named, [name]);
+        assert_eq!(stage.execute.requests[0].1.named, [name.into()].into());
     }
 }

@@ -42,11 +42,10 @@ fn a_consent_of_the_environment_counts_beside_the_files_of_the_tests() {
     let (status, _) = bonnie(&mut stage, directory.path(), "-s 16 -r 8 -n 0 -f -q");
     assert_eq!(status, 0);
     let own = directory.path().join(format!("Bonnie.{}", std::process::id()));
-    let own = own.to_str().unwrap();
     assert_eq!(stage.execute.requests.len(), 4);
     for (_, permits) in &stage.execute.requests {
         assert_eq!(permits.consents, ["/dev/x", "/dev/y"]);
-        assert_eq!(permits.named, [own]);
+        assert_eq!(permits.named, [own.clone()].into());
         assert_eq!(permits.policy, Policy::WhenHolding);
     }
 }

@@ -205,6 +205,6 @@ mod tests {
         let crew = crate::parse(&words, 4096).unwrap().crew_of(1 << 20);
         assert_eq!(crew.len(), 4);
         let permits = permits(&crew, &Roots::default(), vec!["x".to_owned()]).unwrap();
-        assert_eq!((permits.consents, permits.named[0].clone()), (vec!["x".to_owned()], name));
+        assert_eq!((permits.consents, permits.named), (vec!["x".to_owned()], [name.into()].into()));
     }
 }

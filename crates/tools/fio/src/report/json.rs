@@ -113,12 +113,14 @@ fn job(entry: &Entry<'_>, report: &Report<'_>, rates: &[(u32, [f64; 4])], plus: 
         tree.push("total_err", tally.errors);
         tree.push("first_error", tally.first_error);
     }
-    tree.push("latency_depth", job.latency_target.depth);
-    tree.push("latency_target", job.latency_target.target_ns);
-    tree.push("latency_target_ns", job.latency_target.target_ns);
-    tree.push("latency_percentile", job.latency_target.percentile);
-    tree.push("latency_window", job.latency_target.window_us);
-    tree.push("latency_window_us", job.latency_target.window_us);
+    if tally.began {
+        tree.push("latency_depth", job.latency_target.depth);
+        tree.push("latency_target", job.latency_target.target_ns);
+        tree.push("latency_target_ns", job.latency_target.target_ns);
+        tree.push("latency_percentile", job.latency_target.percentile);
+        tree.push("latency_window", job.latency_target.window_us);
+        tree.push("latency_window_us", job.latency_target.window_us);
+    }
     if let Some(description) = &job.description {
         tree.push("desc", description.as_str());
     }

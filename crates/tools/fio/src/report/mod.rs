@@ -139,9 +139,10 @@ impl<'a> Report<'a> {
         groups
     }
 
-    /// The exit status that fio would have: 1 when a job ended with an error.
-    pub fn exit_status(&self) -> i32 {
-        i32::from(self.entries().iter().any(|entry| entry.tally.failed))
+    /// The exit status: as in fio how many jobs ended with an error, as far as a status can tell it.
+    pub fn exit_status(&self) -> u8 {
+        let failed: u32 = self.entries().iter().map(|entry| entry.tally.failed_jobs).sum();
+        failed.min(u8::MAX.into()) as u8
     }
 
     /// Prints the report. Several formats are several calls on the same stream, JSON before the normal text, as

@@ -173,12 +173,14 @@ pub struct Tally {
     pub submitted: [u64; 7],
     /// Completions taken 0, 1-4, 5-8 ... at a time.
     pub completed: [u64; 7],
+    /// Did the job begin, or one of the group's?
+    pub began: bool,
     /// Operations that failed.
     pub errors: u64,
     /// The first error; 0 when there was none.
     pub first_error: i32,
-    /// Did an error end a job, or one that was not to be passed over happen?
-    pub failed: bool,
+    /// Jobs that an error ended, or in which one happened that was not to be passed over.
+    pub failed_jobs: u32,
     /// Were errors passed over by a job that counts them? The first of them is told as its error, and it did not fail.
     pub passed: bool,
 }
@@ -206,18 +208,19 @@ impl Tally {
         }
         if let Some(error) = job.error {
             tally.first_error = error;
-            tally.failed = error != 0;
+            tally.failed_jobs = u32::from(error != 0);
         }
         tally
     }
 
     fn take_workers(&mut self, run: &Run, stream: StreamId, workers: &[&WorkerTotals]) {
+        self.began |= !workers.is_empty();
         for worker in workers {
             let WorkerTotals { span_ns, user_ns, system_ns, ended, .. } = worker;
             self.runtime_ms += runtime_ms(run, stream, *span_ns);
             self.user_ns += user_ns;
             self.system_ns += system_ns;
-            self.failed |= *ended == StopReason::Fault;
+            self.failed_jobs |= u32::from(*ended == StopReason::Fault);
             let of = SampleOf::Worker { stream, worker: worker.worker };
             for sample in run.samples.iter().filter(|sample| sample.of == of) {
                 match &sample.name {
@@ -307,7 +310,7 @@ impl Tally {
                 _ => continue,
             };
             self.errors += times;
-            self.failed |= ends && !job.continue_on_error;
+            self.failed_jobs |= u32::from(ends && !job.continue_on_error);
             self.passed |= job.continue_on_error;
             if self.first_error == 0 {
                 self.first_error = error;
@@ -318,12 +321,15 @@ impl Tally {
     /// Was nothing done at all, and did nothing fail?
     pub fn is_of_nothing(&self) -> bool {
         let nothing = |each: &Direction| each.operations + each.short + each.failed == 0;
-        self.runtime_ms == 0 && self.errors == 0 && !self.failed && self.directions.iter().all(nothing)
+        self.runtime_ms == 0
+            && self.errors == 0
+            && self.failed_jobs == 0
+            && self.directions.iter().all(nothing)
     }
 
     /// The error number that the job reports, also of those that were passed over and counted; 0: none.
     pub fn error(&self) -> i32 {
-        if self.failed || self.passed { self.first_error } else { 0 }
+        if self.failed_jobs > 0 || self.passed { self.first_error } else { 0 }
     }
 
     /// Adds another's to these: group reporting.
@@ -340,9 +346,10 @@ impl Tally {
             depths,
             submitted,
             completed,
+            began,
             errors,
             first_error,
-            failed,
+            failed_jobs,
             passed,
         } = other;
         self.directions.iter_mut().zip(directions).for_each(|(mine, theirs)| mine.merge(theirs));
@@ -360,11 +367,12 @@ impl Tally {
         {
             mine.iter_mut().zip(theirs).for_each(|(a, b)| *a += b);
         }
+        self.began |= began;
         self.errors += errors;
         if self.first_error == 0 {
             self.first_error = *first_error;
         }
-        self.failed |= failed;
+        self.failed_jobs += failed_jobs;
         self.passed |= passed;
     }
 

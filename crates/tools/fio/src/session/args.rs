@@ -68,7 +68,7 @@ pub fn read(
         None => files.push(line.profile),
     }
     if files.is_empty() && line.sections.is_empty() {
-        return Ok(no_jobs(console));
+        return Ok(if line.general.parse_only { Invocation::Answered(0) } else { no_jobs(console) });
     }
     let parts = fio::Parts { defaults: line.globals, command_line: line.sections, files };
     let (mut jobs, globals) =
@@ -79,8 +79,11 @@ pub fn read(
         }
     }
     fio::settle_nodes(&mut jobs, &nodes(roots)).map_err(|trouble| trouble.render())?;
-    fio::recall(&mut jobs, &recording, &|major, minor| device(roots, major, minor))
-        .map_err(|trouble| trouble.render())?;
+    // What only the run needs is not looked at before.
+    if !line.general.parse_only {
+        fio::recall(&mut jobs, &recording, &|major, minor| device(roots, major, minor))
+            .map_err(|trouble| trouble.render())?;
+    }
     if jobs.is_empty() && !line.general.parse_only {
         return Ok(no_jobs(console));
     }

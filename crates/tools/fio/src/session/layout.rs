@@ -1,21 +1,24 @@
 //! The files of the jobs: looked at, laid out, warmed or dropped from the page cache, removed.
 
 use super::members::Members;
+use crate::file_layout::begins_empty;
 use crate::{FileFacts, FileNeed, Job, Planned};
 use anyhow::{Result, bail};
 use fathom_engine::guard;
 use fathom_host::storage::{ENDLESS, MEMORY_DEVICES};
-use fathom_host::{OpenFiles, Roots, output_file};
-use fathom_record::{Control, Event, EventKind, Execute, ExecuteError, Mismatch, Request};
+use fathom_host::{OpenFiles, Roots, output_file, page_cache};
+use fathom_record::{Control, Event, EventKind, Execute, ExecuteError, Mismatch, Request, Sample, SampleOf};
 use fathom_session::layout::Need;
 use fathom_session::stop_at_fault::StopAtFault;
+use fathom_session::targets::Ready;
 use fathom_session::{Console, Interrupt, errno_text};
 use fathom_spec::*;
-use rustix::fs::{Advice, FallocateFlags, SeekFrom};
+use rustix::fs::{FallocateFlags, SeekFrom};
 use rustix::io::Errno;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fs::File;
 use std::io::Read;
+use std::ops::Range;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 
@@ -128,7 +131,6 @@ pub fn lay_out(
             continue;
         }
         let directories = job.engine.is_about_directories();
-        let writes = job.direction.verbs.iter().any(|verb| verb.writes());
         let short = |file: &&FileNeed| match directories {
             true => !Path::new(&file.path).is_dir(),
             false if file.device => false,
@@ -150,8 +152,7 @@ pub fn lay_out(
             bail!("file creation disallowed by allow_file_create=0\nhint: make {} first", needed[0].path);
         }
         let reads = job.direction.verbs.contains(&Verb::Read);
-        let holes = job.files.create_on_open && writes;
-        let fills = (reads && !holes) || job.files.overwrite || job.data.verify_only;
+        let fills = (reads && !job.files.create_on_open) || job.files.overwrite || job.data.verify_only;
         for file in needed {
             if directories {
                 let cannot = |error| anyhow::anyhow!("cannot make the directory {}: {error}", file.path);
@@ -170,8 +171,8 @@ pub fn lay_out(
     Ok(())
 }
 
-/// Files that are written out in one run: for each run it is looked at who has what open.
-const FILLED_TOGETHER: usize = 64;
+/// Files that are written out in one run: for each run it is looked at who has what open, and each has two descriptors.
+const FILLED_TOGETHER: usize = 256;
 
 /// A file that is to be written out from one place to another.
 struct Unfilled {
@@ -209,6 +210,9 @@ fn make(
         }
         opened => opened?,
     };
+    if begins_empty(job) && file.grows {
+        return Ok(None);
+    }
     let found = opened.metadata().map_err(cannot)?.len();
     let reserved = match job.files.fallocate {
         _ if file.bytes == 0 => Ok(()),
@@ -240,41 +244,56 @@ fn make(
     Ok((fills && from < to).then_some(Unfilled { path, from, to, file: opened }))
 }
 
-/// The plan that writes files out from one place to another, a mebibyte at a time and the rest in one: small ones side by
-/// side, others one after the other, so that the file system can lay each out in one piece.
+/// The plan that writes files out from one place to another, a mebibyte at a time and the rest in one. Files of one
+/// length are one stream, others have theirs: small ones side by side, larger ones one after the other, so that the file
+/// system can lay each out in one piece.
 /// It goes through the page cache as the files were opened, so that it is not the session's own layout, which is past it
 /// and of whole blocks.
 fn fill_plan<'f>(files: impl Iterator<Item = (&'f str, u64, u64)>) -> Plan {
     let mut plan = Plan::new(0);
+    let mut of_length: BTreeMap<u64, Vec<TargetId>> = BTreeMap::new();
     for (path, from, to) in files {
         plan.seed ^= from ^ to;
-        fill_streams(&mut plan, path, from, to);
+        let target = PathTarget { access: Access::Write, direct: false, ..PathTarget::direct_read(path) };
+        let space = plan.add_target(Target::Path(target));
+        match from == 0 && (to <= MIB || to % MIB == 0) {
+            true => of_length.entry(to).or_default().push(TargetId(plan.targets.len() as u32 - 1)),
+            false => fill_streams(&mut plan, space, from, to),
+        }
+    }
+    for (length, targets) in of_length {
+        let whole = length * targets.len() as u64;
+        plan.spaces.push(Space::Concat(targets));
+        let space = SpaceId(plan.spaces.len() as u32 - 1);
+        fill_stream(&mut plan, space, 0..whole, length.min(MIB));
     }
     plan
 }
 
-fn fill_streams(plan: &mut Plan, path: &str, from: u64, to: u64) {
-    let target = PathTarget { access: Access::Write, direct: false, ..PathTarget::direct_read(path) };
-    let space = plan.add_target(Target::Path(target));
+fn fill_streams(plan: &mut Plan, space: SpaceId, from: u64, to: u64) {
     let whole = (to - from) / MIB * MIB;
     for (offset, length, block) in [(from, whole, MIB), (from + whole, to - from - whole, to - from - whole)]
     {
-        if length == 0 {
-            continue;
+        if length > 0 {
+            fill_stream(plan, space, offset..offset + length, block);
         }
-        let mut blocks = Blocks::random_reads(space, Bytes(block));
-        (blocks.pattern, blocks.mix) = (Pattern::Sequential(Begin::First), Mix::Only(Verb::Write));
-        blocks.region = (Extent::Bytes(Bytes(offset)), Extent::Bytes(Bytes(length)));
-        blocks.queue = QueueKind::Psync;
-        let mut stream = Stream::closed("layout", blocks, 1);
-        stream.stop.operations = Some(length / block);
-        stream.errors.failures = Failures::End { read: Vec::new(), write: Vec::new(), check: Vec::new() };
-        if to - from >= MIB {
-            let before = (plan.streams.len() as u32).checked_sub(1).map(StreamId);
-            stream.start.after = before.into_iter().collect();
-        }
-        plan.add_stream(stream);
     }
+}
+
+fn fill_stream(plan: &mut Plan, space: SpaceId, bytes: Range<u64>, block: u64) {
+    let length = bytes.end - bytes.start;
+    let mut blocks = Blocks::random_reads(space, Bytes(block));
+    (blocks.pattern, blocks.mix) = (Pattern::Sequential(Begin::First), Mix::Only(Verb::Write));
+    blocks.region = (Extent::Bytes(Bytes(bytes.start)), Extent::Bytes(Bytes(length)));
+    blocks.queue = QueueKind::Psync;
+    let mut stream = Stream::closed("layout", blocks, 1);
+    stream.stop.operations = Some(length / block);
+    stream.errors.failures = Failures::End { read: Vec::new(), write: Vec::new(), check: Vec::new() };
+    if length >= MIB {
+        let before = (plan.streams.len() as u32).checked_sub(1).map(StreamId);
+        stream.start.after = before.into_iter().collect();
+    }
+    plan.add_stream(stream);
 }
 
 impl LayoutWriter<'_> {
@@ -303,6 +322,19 @@ impl LayoutWriter<'_> {
     }
 }
 
+/// The disks under files on which nothing is done.
+pub fn idle_disks(ready: &[Ready]) -> Vec<Sample> {
+    let storages = ready.iter().filter_map(|one| match one {
+        Ready::Existing { storage, .. } => Some(storage),
+        _ => None,
+    });
+    let names: BTreeSet<&str> =
+        storages.flat_map(|storage| &storage.disks).map(|disk| disk.name.as_str()).collect();
+    let sample =
+        |name: &str| Sample { at_ns: 0, of: SampleOf::Disk(name.to_owned()), name: "reads".into(), value: 0 };
+    names.into_iter().map(sample).collect()
+}
+
 /// Reads files into the page cache, or drops them from it, as the jobs say.
 pub fn warm(jobs: &[Job], planned: &Planned) -> Result<()> {
     for member in &planned.members {
@@ -322,10 +354,9 @@ pub fn warm(jobs: &[Job], planned: &Planned) -> Result<()> {
 }
 
 fn drop_cached(path: &str) {
-    // Only clean pages can be dropped, and whoever may not open the file cannot drop it: its job will say so.
+    // Whoever may not open the file cannot drop it: its job will say so.
     if let Ok(file) = File::open(path) {
-        let _ = rustix::fs::fdatasync(&file);
-        let _ = rustix::fs::fadvise(&file, 0, None, Advice::DontNeed);
+        let _ = page_cache::drop_cached(&file);
     }
 }
 
@@ -431,18 +462,51 @@ mod tests {
 
     #[test]
     fn a_file_is_written_out_in_mebibytes_and_a_rest() {
-        let plan = fill_plan([("x", 512, 512 + 2 * MIB + 100), ("y", 0, 4096)].into_iter());
-        let of = |stream: &Stream| match &stream.work {
-            Work::Blocks(blocks) => (blocks.region, blocks.sizes.clone(), stream.stop.operations),
-            _ => panic!("no blocks"),
-        };
-        let parts: Vec<_> = plan.streams.iter().map(of).collect();
-        let region = |start, length| (Extent::Bytes(Bytes(start)), Extent::Bytes(Bytes(length)));
-        let whole = (region(512, 2 * MIB), Sizes::One(Bytes(MIB)), Some(2));
-        let rest = (region(512 + 2 * MIB, 100), Sizes::One(Bytes(100)), Some(1));
-        let other = (region(0, 4096), Sizes::One(Bytes(4096)), Some(1));
+        let plan = fill_plan([("x", 512, 512 + 2 * MIB + 100), ("y", 3, 4096)].into_iter());
+        let parts: Vec<_> = plan.streams.iter().map(part).collect();
+        let whole = (Bytes(512), Bytes(2 * MIB), Bytes(MIB), Some(2));
+        let rest = (Bytes(512 + 2 * MIB), Bytes(100), Bytes(100), Some(1));
+        let other = (Bytes(3), Bytes(4093), Bytes(4093), Some(1));
         assert_eq!(parts, [whole, rest, other]);
-        let after: Vec<_> = plan.streams.iter().map(|stream| stream.start.after.clone()).collect();
-        assert_eq!(after, [vec![], vec![StreamId(0)], vec![]]);
+        assert!(plan.streams.iter().all(|stream| stream.start.after.is_empty()));
+    }
+
+    /// A thread for each of 1,600 files took longer than the job.
+    #[test]
+    fn files_of_one_length_are_written_out_by_one_stream() {
+        let files = ["a", "b", "c", "d", "e"].into_iter().zip([4096, 3 * MIB, 4096, 3 * MIB, 4096]);
+        let plan = fill_plan(files.map(|(name, to)| (name, 0, to)));
+        let parts: Vec<_> = plan.streams.iter().map(part).collect();
+        let small = (Bytes(0), Bytes(3 * 4096), Bytes(4096), Some(3));
+        let large = (Bytes(0), Bytes(6 * MIB), Bytes(MIB), Some(6));
+        assert_eq!(parts, [small, large]);
+        let members: Vec<_> =
+            plan.streams.iter().map(|stream| plan.spaces[space_of(stream)].members()).collect();
+        assert_eq!(
+            members,
+            [[TargetId(0), TargetId(2), TargetId(4)].as_slice(), &[TargetId(1), TargetId(3)]]
+        );
+        assert_eq!(plan.streams[1].start.after, [StreamId(0)]);
+    }
+
+    fn blocks_of(stream: &Stream) -> &Blocks {
+        match &stream.work {
+            Work::Blocks(blocks) => blocks,
+            _ => panic!("no blocks"),
+        }
+    }
+
+    fn space_of(stream: &Stream) -> usize {
+        blocks_of(stream).space.0 as usize
+    }
+
+    fn part(stream: &Stream) -> (Bytes, Bytes, Bytes, Option<u64>) {
+        let blocks = blocks_of(stream);
+        match (blocks.region, &blocks.sizes) {
+            ((Extent::Bytes(start), Extent::Bytes(length)), Sizes::One(size)) => {
+                (start, length, *size, stream.stop.operations)
+            }
+            other => panic!("{other:?}"),
+        }
     }
 }

@@ -84,6 +84,13 @@ impl<'a> StatusReporter<'a> {
         }
     }
 
+    /// The report that fell due in the last moments of a run, which is over now.
+    pub fn report_due(&mut self, run: &Run) {
+        if run.length_ns >= self.next_ns {
+            (self.print)(run);
+        }
+    }
+
     /// Says what a check found, as fio does when it finds it; the report has no more than a number.
     fn tell_mismatch(&mut self, told: std::fmt::Arguments<'_>) {
         let Some(left) = self.mismatches_left.checked_sub(1) else { return };
@@ -194,6 +201,24 @@ mod tests {
         assert_eq!(printed(Some(Nanos::from_millis(100)), &slots, 150, 0).0, [100, 150, 230, 310]);
         assert_eq!(printed(None, &slots, 150, 0).0, [150]);
         assert_eq!(printed(Some(Nanos(0)), &slots, 0, 0).0, [0; 0]);
+    }
+
+    #[test]
+    fn a_report_that_falls_due_at_the_end_is_made() {
+        let planned = planned(&jobs("--ioengine=null --size=1m --name=a"));
+        let (console, request) = (Console::captured(), Environment::given(&[]).usr1());
+        let mut moments = Vec::new();
+        let mut print = |run: &Run| moments.push(run.length_ns);
+        let mut nobody = ();
+        let schedule = StatusSchedule { request: &request, every: Some(Nanos(1000)) };
+        let sampler = HostSampler::new(Roots::default(), &[]);
+        let mut reporter =
+            StatusReporter::new(&mut nobody, &planned.plan, schedule, sampler, &mut print, &console);
+        for length_ns in [999, 1001] {
+            reporter.report_due(&Run { length_ns, ..Run::empty(&planned.plan) });
+        }
+        drop(reporter);
+        assert_eq!(moments, [1001]);
     }
 
     #[test]
