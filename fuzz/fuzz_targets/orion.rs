@@ -6,7 +6,7 @@ use fathom_orion::{Lun, Points, luns, parse, plan};
 
 fuzz_target!(|data: &[u8]| {
     let names = luns(&fathom_fuzz::text(data));
-    let Ok(options) = parse(&fathom_fuzz::words(data)) else { return };
+    let Ok(options) = parse(&fathom_fuzz::words(data), Default::default()) else { return };
     let lun = |name: String| Lun { name, size: fathom_spec::Bytes(1 << 34) };
     let luns: Vec<Lun> = names.into_iter().take(4).map(lun).collect();
     let points = Points::new(&options, options.num_disks.unwrap_or(1).min(64));

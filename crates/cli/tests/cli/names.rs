@@ -101,7 +101,7 @@ const LONG: [(&str, i32); 13] = [
     ("dt limit=1m of=", 255),
     ("dd if=", 1),
     ("dd if=/dev/zero count=1 of=", 1),
-    ("iozone -i 0 -s 64k -r 4k -f ", 1),
+    ("iozone -i 0 -s 64k -r 4k -f ", 44),
     ("ioping -c 1 ", 2),
     ("bonnie++ -u root -d ", 1),
 ];

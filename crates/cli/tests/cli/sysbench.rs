@@ -140,7 +140,6 @@ fn twelve_command_lines_have_the_layout_of_the_real_one() {
         // A file smaller than a block is read and written whole.
         "fileio --file-test-mode=rndrd --events=20 --file-block-size=32M run",
         "fileio --file-test-mode=seqrewr --events=20 --file-block-size=32M run",
-        "fileio --file-test-mode=rndrd --time=1 --forced-shutdown run",
         "fileio cleanup",
         "fileio --file-extra-flags=dsync,direct prepare",
     ] {

@@ -4,7 +4,7 @@
 use super::WORDS;
 use fathom_record::{EventKind, ExecuteError, Run};
 use fathom_session::errno_text;
-use fathom_spec::Verb;
+use fathom_spec::{Verb, names};
 
 /// A failure in iozone's words.
 pub struct Failure {
@@ -32,6 +32,7 @@ impl Failure {
         let ExecuteError::NotOpened { target, errno, .. } = error else {
             return Failure::ours(format!("\n{}", error.in_words(&WORDS)));
         };
+        let target = names::printable(target);
         let (out, status) = match writes {
             true => (format!("\nCan not open temp file: {target}\n"), NOT_OPENED_TO_WRITE),
             false => (format!("\nCan not open temporary file {target} for read\n"), NOT_OPENED_TO_READ),

@@ -7,7 +7,7 @@ use fathom_content::sysbench::seal;
 use fathom_content::{Damage, Wrong};
 use fathom_record::*;
 use fathom_session::mock::{Scene, Stage};
-use fathom_spec::{Bytes, Plan, Verb};
+use fathom_spec::{Bytes, Nanos, Plan, Verb};
 
 const SHAPE: [&str; 4] = ["fileio", "--file-num=2", "--file-total-size=32K", "--file-test-mode=seqwr"];
 
@@ -226,6 +226,18 @@ fn a_forced_shutdown_tells_its_report_a_tenth_of_a_second_after_its_time() {
     assert_eq!(stage.execute.steers, [Steer::Continue, Steer::Stop(Vec::new(), StopReason::Told)]);
     let fatal = "FATAL: The --max-time limit has expired, forcing shutdown...\n";
     assert_eq!(out.matches(fatal).count(), 1, "{out}");
+}
+
+/// The real one finds its threads busy there but for a machine under load.
+#[test]
+fn a_forced_shutdown_after_no_seconds_comes_with_the_end_of_the_time() {
+    let slots = vec![(999_999_999, totals(1)), (1_000_000_000, totals(1))];
+    let mut stage = Stage::new(Scene { slots, ..Scene::default() });
+    let (status, out, _) = stage.run(&Sysbench, &words(&["--time=1", "--forced-shutdown", "run"]));
+    assert_eq!(status, 2, "{out}");
+    assert_eq!(stage.execute.steers, [Steer::Continue, Steer::Stop(Vec::new(), StopReason::Told)]);
+    let plan = &stage.execute.requests[0].0;
+    assert!(plan.streams[0].stop.time.is_some_and(|time| time > Nanos::from_seconds(1)));
 }
 
 #[test]
