@@ -6,7 +6,7 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`format`] | the forms of a record, and the one function that writes it in each |
+//! | [`mod@format`] | the forms of a record, and the one function that writes it in each |
 //! | [`report`] | a result for the terminal: what a DBA reads in ten seconds |
 //! | [`figure_rows`] | which figures are shown, in which order, under which names |
 //! | [`latency_table`] | latencies, one load in a column |
