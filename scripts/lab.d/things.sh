@@ -131,6 +131,8 @@ attach() { # file direct-io
     local device number
     [ "$(stat -c %s "$1")" -ge 512 ] || die_usage "a loop device needs at least 512 bytes"
     device=$(losetup --find --show --direct-io="$2" -- "$1")
+    # Whoever had this number before may have left it read-only.
+    blockdev --setrw "$device"
     number=${device#/dev/}
     book_write device "$device"
     book_write diskseq "$(cat "/sys/block/$number/diskseq")"

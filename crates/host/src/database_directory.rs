@@ -48,15 +48,20 @@ pub fn sqlite_of(file: &Path) -> Option<DatabaseDirectory> {
     if directory.join(base).is_file() { of(name.to_owned()) } else { None }
 }
 
-/// Looks at the directory and at all above it; of one that is not there, at those that are.
+/// Looks at the directory and at all above it; of one that is not there, at those that are. Where several have a sign of one
+/// database the outermost is its data directory: each schema of PostgreSQL has a PG_VERSION, and the lock file is far above.
 pub fn database_directory(path: &Path) -> Option<DatabaseDirectory> {
     let there = path.ancestors().find_map(|above| std::fs::canonicalize(above).ok());
     let path = there.or_else(|| std::fs::canonicalize(".").ok()).unwrap_or_else(|| path.to_path_buf());
-    path.ancestors().enumerate().find_map(|(up, directory)| {
+    let mut found: Option<DatabaseDirectory> = None;
+    for (up, directory) in path.ancestors().enumerate() {
         let names = names_in(directory);
-        let (database, evidence) = sign(directory, &names, up > 0)?;
-        Some(DatabaseDirectory { database, directory: directory.to_path_buf(), evidence })
-    })
+        let Some((database, evidence)) = sign(directory, &names, up > 0) else { continue };
+        if found.as_ref().is_none_or(|found| found.database == database) {
+            found = Some(DatabaseDirectory { database, directory: directory.to_path_buf(), evidence });
+        }
+    }
+    found
 }
 
 fn sign(directory: &Path, names: &[String], above: bool) -> Option<(&'static str, String)> {
@@ -144,6 +149,19 @@ mod tests {
             }
             assert_eq!(database_directory(&asked).map(|d| d.database), expected, "{file:?}");
         }
+    }
+
+    #[test]
+    fn of_several_signs_the_outermost_is_the_data_directory() {
+        let place = tempfile::tempdir().unwrap();
+        let root = place.path().canonicalize().unwrap();
+        let schema = root.join("base/5");
+        std::fs::create_dir_all(&schema).unwrap();
+        for directory in [&root, &schema] {
+            std::fs::write(directory.join("PG_VERSION"), "15\n").unwrap();
+        }
+        assert_eq!(database_directory(&schema).unwrap().directory, root);
+        assert_eq!(database_directory(&root).unwrap().directory, root);
     }
 
     #[test]

@@ -39,8 +39,29 @@ fn server(roots: &Roots, directory: &Path, open: &OpenFiles) -> Option<String> {
             return Some(format!("process {pid} ({process}), which {name} names, runs"));
         }
     }
-    let opener = open.below(directory)?;
-    Some(format!("process {} ({}) is at work in {}", opener.pid, opener.name, opener.file.display()))
+    if let Some(opener) = open.below(directory) {
+        return Some(format!(
+            "process {} ({}) is at work in {}",
+            opener.pid,
+            opener.name,
+            opener.file.display()
+        ));
+    }
+    served_by_link(directory, open)
+}
+
+/// A tablespace of PostgreSQL lies elsewhere: the server's own directory has a link to it in `pg_tblspc`.
+fn served_by_link(directory: &Path, open: &OpenFiles) -> Option<String> {
+    let directory = std::fs::canonicalize(directory).ok()?;
+    open.at_work().find_map(|process| {
+        let links = process.file.join("pg_tblspc");
+        let leads_here = |name: &String| {
+            std::fs::canonicalize(links.join(name)).is_ok_and(|place| directory.starts_with(&place))
+        };
+        let link = names_in(&links).into_iter().find(leads_here)?;
+        let (pid, name) = (&process.pid, &process.name);
+        Some(format!("process {pid} ({name}) serves it through {}", links.join(link).display()))
+    })
 }
 
 #[cfg(test)]
@@ -65,7 +86,32 @@ mod tests {
         let mut sleeper =
             std::process::Command::new("sleep").arg("60").current_dir(place.path()).spawn().unwrap();
         let told = server();
+        // A tablespace beside it, and what lies in that.
+        let elsewhere = tempfile::tempdir().unwrap();
+        let below = elsewhere.path().join("PG_17_202406281/5");
+        std::fs::create_dir_all(&below).unwrap();
+        std::fs::create_dir(place.path().join("pg_tblspc")).unwrap();
+        std::os::unix::fs::symlink(elsewhere.path(), place.path().join("pg_tblspc/16390")).unwrap();
+        let of_tablespace = OpenFiles::read(&roots).database_of(&roots, &below);
         sleeper.kill().and_then(|()| sleeper.wait()).unwrap();
         assert!(told.unwrap().contains("(sleep) is at work in"));
+        let told = of_tablespace.expect("it is a database's").1.unwrap();
+        assert!(told.contains("(sleep) serves it through ") && told.ends_with("/pg_tblspc/16390"), "{told}");
+        assert_eq!(OpenFiles::read(&roots).database_of(&roots, &below).unwrap().1, None);
+    }
+
+    /// A schema's directory has a PG_VERSION of its own, and the lock file stands two levels above it.
+    #[test]
+    fn a_table_of_a_server_that_runs_is_one_of_its_files() {
+        let place = tempfile::tempdir().unwrap();
+        let roots = Roots::default();
+        let schema = place.path().join("base/5");
+        std::fs::create_dir_all(&schema).unwrap();
+        for directory in [place.path(), &schema] {
+            std::fs::write(directory.join("PG_VERSION"), "15\n").unwrap();
+        }
+        std::fs::write(place.path().join("postmaster.pid"), "1\n/data\n").unwrap();
+        let (_, server) = OpenFiles::read(&roots).database_of(&roots, &schema).unwrap();
+        assert!(server.unwrap().contains("which postmaster.pid names, runs"));
     }
 }

@@ -106,6 +106,11 @@ impl OpenFiles {
         self.devices.get(&number).map_or(&[], Vec::as_slice)
     }
 
+    /// Every process in the directory where it works.
+    pub(crate) fn at_work(&self) -> impl Iterator<Item = &Opener> {
+        self.working_directories.values().flatten()
+    }
+
     /// Somebody, but for our ancestors, who works in a directory or has a file in it open: by the names that he uses, and,
     /// for whoever sees the directory under another name (a container), by what stands in it.
     pub fn below(&self, directory: &Path) -> Option<&Opener> {

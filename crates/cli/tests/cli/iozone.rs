@@ -51,8 +51,11 @@ fn a_file_that_is_kept_can_be_read_later_and_units_are_those_asked_for() {
     let place = Place::new();
     place.say(&["iozone", "-s", "1m", "-r", "4k", "-i", "0", "-w", "-e", "-c", "-f", "t"]).ends(0);
     assert_eq!(std::fs::metadata(place.path().join("t")).unwrap().len(), 1 << 20);
-    let said =
-        place.say(&["iozone", "-s", "1m", "-r", "4k", "-i", "1", "-i", "12", "-E", "-N", "-f", "t"]).ends(0);
+    let said = place
+        .say(&[
+            "iozone", "-s", "1m", "-r", "4k", "-i", "1", "-i", "12", "-E", "-N", "-f", "t", "--budget", "20",
+        ])
+        .ends(0);
     assert!(said.out.contains("\tMicroseconds/op Mode."), "{}", said.out);
     assert!(said.out.contains("preadv repreadv") || said.out.contains("preadv  repreadv"), "{}", said.out);
     // What was there before stays.

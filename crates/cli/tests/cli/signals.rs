@@ -91,13 +91,14 @@ fn a_single_load_is_interrupted_and_cleaned_up_after_like_a_calibration() {
         child
     };
     let said = loading(&["60s"]).signal("INT").ends(130);
-    assert!(said.out.starts_with("iops "), "{}", said.out);
+    assert!(said.out.starts_with("fathom ") && said.out.contains("Random read "), "{}", said.out);
     assert!(scratch_files(&disk.mount).is_empty());
     assert_eq!(loading(&["60s"]).signal("KILL").status, None);
     assert_eq!(scratch_files(&disk.mount).len(), 1);
     let load = ["run", "--read", "random", "--size", "32m", disk.at(), "--time", "1s"];
     let said = disk.place.say(&load);
-    assert!(said.out.contains("which a killed run left behind"), "{}\n{}", said.out, said.err);
+    let told = said.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(told.contains("which a killed run left behind"), "{}\n{}", said.out, said.err);
     assert!(scratch_files(&disk.mount).is_empty());
 }
 
@@ -106,13 +107,13 @@ fn a_ping_ends_by_interrupt_by_count_and_with_its_reader() {
     let place = Place::new();
     place.file("data", 2 << 20);
     let counted = place.say(&["ping", "-c", "3", "-i", "200ms", "data"]).ends(0);
-    assert!(counted.out.contains("3 reads, one at a time"), "{}", counted.out);
+    assert!(counted.out.contains("\n3 reads   min "), "{}", counted.out);
     let printed = place.path().join("printed");
     let child = Started::into_file(place.fathom(&["ping", "-i", "10ms", "data"]), &printed);
     let so_far = || std::fs::read_to_string(&printed).unwrap_or_default();
     wait_until("two lines", Duration::from_secs(20), || so_far().lines().count() >= 2);
     child.signal("INT").ends(130);
-    assert!(so_far().contains("one at a time"), "{}", so_far());
+    assert!(so_far().contains(" reads   min "), "{}", so_far());
     say_to_nobody(place.fathom(&["ping", "-i", "10ms", "data"])).ends(0);
 }
 
@@ -180,7 +181,8 @@ fn a_limit_on_file_sizes_loses_the_record_and_no_figure() {
     place.at_home(&mut command);
     let said = crate::place::say(command).ends(0);
     let text = said.out.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(text.starts_with("iops ") && text.contains("this run is not kept"), "{}", said.out);
+    assert!(text.contains("Random read 8 KiB 20,000 IOPS"), "{}", said.out);
+    assert!(text.contains("this run is not kept"), "{}", said.out);
     assert!(text.contains("the limit on file sizes") && text.contains("ulimit -f"), "{}", said.out);
 }
 
