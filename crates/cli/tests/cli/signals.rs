@@ -159,7 +159,9 @@ fn a_hangup_that_was_ignored_at_the_start_stays_ignored() {
         // The signals that it takes: SIGINT among them.
         let takes = |text: &str| {
             let mask = text.lines().find_map(|line| line.strip_prefix("SigCgt:"));
-            mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).is_some_and(|mask| mask & 2 != 0)
+            let caught = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+            // With its load under way: while a file is opened the first signal ends the program.
+            caught.is_some_and(|mask| mask & 2 != 0) && !text.contains("Threads:\t1\n")
         };
         wait_until("its signals", Duration::from_secs(20), || {
             std::fs::read_to_string(&status).is_ok_and(|text| takes(&text))
