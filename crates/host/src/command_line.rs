@@ -1,15 +1,15 @@
 //! This process's own command line, as others see it in /proc and by ps: a secret in it is written over, as the databases' own
 //! programs do.
 
+use crate::process_time::stat_field;
 use crate::roots::Roots;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
-/// Where an argument list of so many bytes begins in the process's memory, from its stat: field 48, counted behind the name's
-/// last bracket.
+/// Where the argument list begins in the process's memory, from its stat.
 fn begins(stat: &str) -> Option<u64> {
-    stat.rsplit_once(')')?.1.split_whitespace().nth(45)?.parse().ok()
+    stat_field(stat, 48)?.parse().ok()
 }
 
 /// Writes `x` over a secret wherever it stands on the command line.

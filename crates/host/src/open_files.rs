@@ -2,6 +2,7 @@
 
 use crate::database_directory::DatabaseDirectories;
 use crate::kernel_tables::KernelTables;
+use crate::process_time::stat_field;
 use crate::{DeviceNumber, Roots};
 use std::collections::{HashMap, HashSet};
 use std::fs;
@@ -138,8 +139,7 @@ fn process_name(process: &Path) -> String {
 fn ancestors(roots: &Roots) -> HashSet<String> {
     let parent = |pid: &str| {
         let text = fs::read_to_string(roots.proc.join(pid).join("stat")).ok()?;
-        // The name in brackets may hold blanks and brackets.
-        text.rsplit_once(')')?.1.split_whitespace().nth(1).map(str::to_owned)
+        stat_field(&text, 4).map(str::to_owned)
     };
     let mut found = HashSet::new();
     let mut next = parent(&std::process::id().to_string());

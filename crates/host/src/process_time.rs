@@ -15,6 +15,12 @@ pub struct ProcessTime {
     pub cpu_ns: u64,
 }
 
+/// A field of a process's stat by its number in proc(5), from 3 on: counted behind the name's last bracket, since the name may hold
+/// blanks and brackets itself.
+pub(crate) fn stat_field(stat: &str, number: usize) -> Option<&str> {
+    stat.rsplit_once(')')?.1.split_whitespace().nth(number.checked_sub(3)?)
+}
+
 fn read_process(roots: &Roots, pid: u32) -> Option<ProcessTime> {
     let tick_ns = 1_000_000_000 / rustix::param::clock_ticks_per_second().max(1);
     let text = read_text(&roots.proc.join(pid.to_string()).join("stat")).ok()?;
@@ -52,14 +58,12 @@ pub fn tree(processes: &[ProcessTime], root: u32) -> BTreeSet<u32> {
     }
 }
 
-/// Name, parent, and fields 14 and 15 of a process's stat, counted behind the name's last bracket: it may hold blanks and
-/// brackets itself.
+/// Name, parent and processor time of a process's stat.
 fn parse(stat: &str, tick_ns: u64) -> Option<(String, u32, u64)> {
-    let (head, fields) = stat.rsplit_once(')')?;
-    let fields: Vec<&str> = fields.split_whitespace().collect();
-    let number = |at: usize| fields.get(at)?.parse::<u64>().ok();
-    let ticks = number(11)? + number(12)?;
-    Some((head.split_once('(')?.1.to_owned(), u32::try_from(number(1)?).ok()?, ticks * tick_ns))
+    let (_, name) = stat.rsplit_once(')')?.0.split_once('(')?;
+    let number = |field| stat_field(stat, field)?.parse::<u64>().ok();
+    let ticks = number(14)? + number(15)?;
+    Some((name.to_owned(), u32::try_from(number(4)?).ok()?, ticks * tick_ns))
 }
 
 #[cfg(test)]

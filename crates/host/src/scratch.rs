@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, flock};
 
+use crate::process_time::stat_field;
 use crate::roots::{Roots, read_text};
 
 const PREFIX: &str = ".fathom-scratch-";
@@ -113,11 +114,9 @@ fn boot(roots: &Roots) -> io::Result<String> {
 }
 
 /// When a process started, in ticks since boot; `None` when it does not run (or cannot be seen).
-///
-/// Field 22 of its stat; the name in field 2 may hold blanks and brackets, so fields are counted behind its last bracket.
 pub fn start_ticks(roots: &Roots, pid: u32) -> Option<u64> {
     let text = read_text(&roots.proc.join(pid.to_string()).join("stat")).ok()?;
-    text.rsplit_once(')')?.1.split_whitespace().nth(19)?.parse().ok()
+    stat_field(&text, 22)?.parse().ok()
 }
 
 /// A scratch file of this process, locked as long as this lives and removed when it is dropped.
