@@ -6,7 +6,7 @@
 
 use crate::quantiles::{latencies_by_interval, latency_figures, percentile};
 use crate::search::Seen;
-use fathom_record::{Counts, Interval, Latency, LatencyFigures, Purpose, Run, WindowSpan};
+use fathom_record::{Counts, Latency, LatencyFigures, Purpose, Run, WindowSpan};
 use fathom_spec::{LatencyLimit, Statistic, StreamId, Verb, Window};
 use fathom_stats::{
     Estimate, Slot, Steadiness, WarmUp, rate_estimate, ratio_estimate, slot_residuals, steadiness, sum_of,
@@ -178,8 +178,7 @@ impl Observed {
 
 impl Piece {
     fn of(run: &Run, slot_ns: u64) -> Option<Piece> {
-        let (start_ns, mut slots) = whole_slots(run, slot_ns, |_, _| true)?;
-        let commits_of_updates = whole_slots(run, slot_ns, is_commit_of_update)?.1;
+        let WholeSlots { start_ns, mut slots, commits_of_updates } = whole_slots(run, slot_ns)?;
         let intervals =
             latencies_by_interval(run, |_, cell| cell.service.as_deref().or(cell.response.as_deref()));
         let mut latency = Latency::default();
@@ -193,7 +192,7 @@ impl Piece {
             denominator: latency.count.saturating_sub(all.operations) as f64,
         };
         for (slot, commits) in slots.iter_mut().zip(commits_of_updates) {
-            slot.operations -= commits.operations;
+            slot.operations -= commits;
         }
         let cuts = matches!(run.purpose, Purpose::Headline | Purpose::Check);
         let slot_seconds = slot_ns as f64 / 1e9;
@@ -276,31 +275,36 @@ fn worse(a: Steadiness, b: Steadiness) -> Steadiness {
     if rank(&b) > rank(&a) { b } else { a }
 }
 
-/// A session's update and its commit are timed apart and are one operation.
-fn is_commit_of_update(interval: &Interval, verb: Option<Verb>) -> bool {
-    verb == Some(Verb::Commit) && interval.cells.iter().any(|(verb, _)| *verb == Verb::Update)
+/// The whole slots of a run on one timeline.
+struct WholeSlots {
+    /// When the first began.
+    start_ns: u64,
+    slots: Vec<Counts>,
+    /// Of each slot's operations. A session's update and its commit are timed apart and are one operation.
+    commits_of_updates: Vec<u64>,
 }
 
 /// All whole slots inside the window of every stream that was measured, on one timeline, and when the first began. A slot in
 /// which nothing came back is one of them.
-fn whole_slots(
-    run: &Run,
-    slot_ns: u64,
-    wanted: fn(&Interval, Option<Verb>) -> bool,
-) -> Option<(u64, Vec<Counts>)> {
+fn whole_slots(run: &Run, slot_ns: u64) -> Option<WholeSlots> {
     let (start, end) = window(run, slot_ns)?;
     let mut slots = vec![Counts::default(); end.saturating_sub(start) as usize];
+    let mut commits_of_updates = vec![0; slots.len()];
     for interval in &run.intervals {
         let first = interval.start_ns / slot_ns;
         let (skip, place) = (start.saturating_sub(first), first.saturating_sub(start));
-        let there = slots.iter_mut().skip(place as usize);
-        for (counts, slot) in interval.slots.iter().skip(skip as usize).zip(there) {
-            let verb = |cell: usize| interval.cells.get(cell).map(|(verb, _)| *verb);
-            let cells = counts.iter().enumerate().filter(|(cell, _)| wanted(interval, verb(*cell)));
-            cells.for_each(|(_, counts)| slot.merge(counts));
+        let there = slots.iter_mut().zip(&mut commits_of_updates).skip(place as usize);
+        let updates = interval.cells.iter().any(|(verb, _)| *verb == Verb::Update);
+        for (counts, (slot, commits)) in interval.slots.iter().skip(skip as usize).zip(there) {
+            counts.iter().for_each(|cell| slot.merge(cell));
+            if updates {
+                let cells = interval.cells.iter().zip(counts);
+                let own = cells.filter(|((verb, _), _)| *verb == Verb::Commit);
+                *commits += own.map(|(_, counts)| counts.operations).sum::<u64>();
+            }
         }
     }
-    (!slots.is_empty()).then_some((start * slot_ns, slots))
+    (!slots.is_empty()).then_some(WholeSlots { start_ns: start * slot_ns, slots, commits_of_updates })
 }
 
 /// The window of a run in slots, from and to: the part in which all of its streams were measured. What began with its

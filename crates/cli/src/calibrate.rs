@@ -241,10 +241,10 @@ impl<'a> Job<'a> {
         let alike =
             |run: &&Run| run.phase == last.phase && run.load == last.load && run.purpose == last.purpose;
         let pieces: Vec<&Run> = runs.iter().filter(alike).collect();
-        let (Some(phase), Some(observed)) = (last.phase, Observed::of_pieces(&pieces)) else { return };
         if !is_last && pieces.len() > 1 {
             return;
         }
+        let (Some(phase), Some(observed)) = (last.phase, Observed::of_pieces(&pieces)) else { return };
         let (rate, unit) = match phase.is_large() {
             true => (observed.bytes_per_second / MIB as f64, "MiB/s"),
             false => (observed.rate, if phase.commits() { "commits/s" } else { "IOPS" }),
