@@ -56,12 +56,7 @@ pub fn run(args: &Ping, session: &mut Session<'_>) -> Result<Ended> {
             .flatten()
             .collect();
     let mut reads = Reads {
-        head: format!(
-            "{} from {} ({})",
-            args.block,
-            names::printable(&name.display().to_string()),
-            below.join(" on ")
-        ),
+        head: format!("{} from {} ({})", args.block, names::shown(&name), below.join(" on ")),
         roots,
         disks,
         before: Vec::new(),
@@ -79,7 +74,7 @@ pub fn run(args: &Ping, session: &mut Session<'_>) -> Result<Ended> {
         "machine": serde_json::to_value(read_machine(&reads.roots))?,
         "storage": [serde_json::to_value(&storage)?],
     });
-    let target = vec![absolute(&names::printable(&name.display().to_string()))];
+    let target = vec![absolute(&names::shown(&name))];
     let mut record = empty_record("ping", &session.command, None, target, facts, &session.environment);
     record.ending = if interrupt.raised() { Ending::Interrupted } else { Ending::Complete };
     record.summary = figures(&run);

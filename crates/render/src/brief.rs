@@ -1,8 +1,8 @@
 //! A record in one line, for people who measure often.
 
-use crate::terminal::{Style, Tone};
+use crate::terminal::Style;
 use crate::{figure_rows, labels, number, report};
-use fathom_record::{CheckOutcome, Figure, FigureName, ResultRecord, VerdictState};
+use fathom_record::{Figure, FigureName, ResultRecord};
 use std::io::{self, Write};
 
 /// Writes the line. It is not broken, however narrow the terminal is.
@@ -30,18 +30,9 @@ pub fn write(record: &ResultRecord, style: Style, out: &mut impl Write) -> io::R
     };
     parts.extend(time(FigureName::CommitsPerSecond, "commit"));
     parts.extend(time(FigureName::UnloadedLatency, "QD 1"));
-    let (tone, sign) = match record.verdict.state {
-        VerdictState::Believable => (Tone::Good, "\u{2713} "),
-        VerdictState::NotBelievable => (Tone::Bad, "\u{2717} "),
-        VerdictState::CannotTell => (Tone::Warning, "? "),
-    };
-    let against = match record.verdict.state {
-        VerdictState::CannotTell => CheckOutcome::Unknown,
-        _ => CheckOutcome::Failed,
-    };
-    let reason = record.verdict.checks.iter().find(|check| check.outcome == against);
+    let (tone, sign) = report::verdict_mark(record.verdict.state, style);
+    let reason = report::against(record).next();
     let reason = reason.map(|check| format!(": {}", check.name)).unwrap_or_default();
-    let sign = if style.unicode { sign } else { "" };
     let verdict = style.paint(tone, &format!("{sign}{}{reason}", labels::verdict(record.verdict.state)));
     let between = if style.unicode { " \u{b7} " } else { "; " };
     writeln!(out, "{targets}   {}   {verdict}", style.typeset(&parts.join(between)))

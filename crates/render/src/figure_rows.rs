@@ -135,6 +135,21 @@ pub fn throughput(record: &ResultRecord) -> Vec<ThroughputRow> {
     rows
 }
 
+/// Each row's name where it stands alone: with that of the row above that it belongs to.
+pub fn whole_names(rows: &[ThroughputRow]) -> Vec<String> {
+    let mut above = "";
+    let mut names = Vec::new();
+    for row in rows {
+        if row.indented {
+            names.push(format!("{above}, {}", row.label));
+        } else {
+            above = &row.label;
+            names.push(row.label.clone());
+        }
+    }
+    names
+}
+
 /// Random reads one at a time, as their curve tells.
 fn unloaded(record: &ResultRecord) -> Option<ThroughputRow> {
     let curve = record.curves.iter().find(|curve| curve.name == CurveName::SmallReads)?;

@@ -61,14 +61,9 @@ fn throughput(record: &ResultRecord, out: &mut impl Write) -> io::Result<()> {
     let mut lines = vec![
         ["figure", "result", "+-", "queue depth", "mean latency", "limited by"].map(str::to_owned).to_vec(),
     ];
-    let mut above = String::new();
-    for row in &rows {
-        let label = if row.indented { format!("{above}, {}", row.label) } else { row.label.clone() };
-        if !row.indented {
-            above.clone_from(&row.label);
-        }
+    for (row, name) in rows.iter().zip(figure_rows::whole_names(&rows)) {
         lines.push(vec![
-            label,
+            name,
             format!("{} {}", number::with_error(row.value, row.half_width), row.unit),
             report::error_of(row.value, row.half_width),
             row.depth.clone(),

@@ -48,12 +48,11 @@ pub fn write(
 
 /// Program, target, device, host and moment, broken between them.
 fn head(record: &ResultRecord, style: Style, out: &mut impl Write) -> io::Result<()> {
-    let host = record.facts.pointer("/machine/hostname").and_then(|host| host.as_str());
     let parts = [
         Some(format!("fathom {} {}", record.version, record.tool)),
         Some(printable(&record.targets.join(", "))).filter(|targets| !targets.is_empty()),
         facts::storage_short(&record.facts),
-        host.map(|host| format!("host {}", printable(host))),
+        facts::host(&record.facts).map(|host| format!("host {}", printable(&host))),
         Some(labels::moment_to_the_minute(&record.started)),
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
@@ -81,13 +80,7 @@ fn verdict_line(record: &ResultRecord, style: Style, out: &mut impl Write) -> io
         Ending::Interrupted => Some("interrupted: what was measured is shown"),
         Ending::Failed => Some("it failed: what was measured is shown"),
     };
-    let (tone, sign, outcome) = match state {
-        VerdictState::Believable => (Tone::Good, "\u{2713} ", CheckOutcome::Passed),
-        VerdictState::NotBelievable => (Tone::Bad, "\u{2717} ", CheckOutcome::Failed),
-        VerdictState::CannotTell => (Tone::Warning, "? ", CheckOutcome::Unknown),
-    };
-    let against: Vec<&Check> =
-        checks.iter().filter(|check| check.outcome == outcome && outcome != CheckOutcome::Passed).collect();
+    let against: Vec<&Check> = against(record).collect();
     let mut reasons: Vec<String> = ending.map(str::to_owned).into_iter().collect();
     match (against.as_slice(), state, checks.is_empty()) {
         (_, _, true) => reasons.push("no check was made".to_owned()),
@@ -97,11 +90,31 @@ fn verdict_line(record: &ResultRecord, style: Style, out: &mut impl Write) -> io
             reasons.push(format!("{}: {} (and {} more below)", first.name, first.seen, more.len()));
         }
     }
-    let word = labels::verdict(state).to_uppercase();
-    let head = format!("{}{word}  ", if style.unicode { sign } else { "" });
+    let (tone, sign) = verdict_mark(state, style);
+    let head = format!("{sign}{}  ", labels::verdict(state).to_uppercase());
     let indent = head.chars().count();
     let head = style.paint(tone, &head);
     out.write_all(style.hanging(&head, indent, &style.typeset(&reasons.join("; "))).as_bytes())
+}
+
+/// How a verdict is painted, and the sign before it where the terminal can show one.
+pub(crate) fn verdict_mark(state: VerdictState, style: Style) -> (Tone, &'static str) {
+    let (tone, sign) = match state {
+        VerdictState::Believable => (Tone::Good, "\u{2713} "),
+        VerdictState::NotBelievable => (Tone::Bad, "\u{2717} "),
+        VerdictState::CannotTell => (Tone::Warning, "? "),
+    };
+    (tone, if style.unicode { sign } else { "" })
+}
+
+/// The checks that keep a result from being reliable.
+pub(crate) fn against(record: &ResultRecord) -> impl Iterator<Item = &Check> {
+    let outcome = match record.verdict.state {
+        VerdictState::Believable => None,
+        VerdictState::NotBelievable => Some(CheckOutcome::Failed),
+        VerdictState::CannotTell => Some(CheckOutcome::Unknown),
+    };
+    record.verdict.checks.iter().filter(move |check| Some(check.outcome) == outcome)
 }
 
 fn passed_text(checks: &[Check]) -> String {
@@ -181,8 +194,8 @@ fn throughput(record: &ResultRecord, style: Style, out: &mut impl Write) -> io::
     for row in &rows {
         let indent = if row.indented { "  " } else { "" };
         let error = if interval { interval_of(row) } else { error_of(row.value, row.half_width) };
-        let mut cells =
-            vec![format!("{indent}{}", row.label), format!("{} {}", value_of(row), row.unit), error];
+        let value = value_of(row.value, row.half_width);
+        let mut cells = vec![format!("{indent}{}", row.label), format!("{value} {}", row.unit), error];
         cells.extend(depths.then(|| row.depth.clone()));
         cells.extend(latencies.then(|| row.latency_ns.map(number::time).unwrap_or_default()));
         cells.extend(limits.then(|| row.limited_by.unwrap_or_default().to_owned()));
@@ -234,10 +247,10 @@ fn is_unstable(value: f64, half_width: Option<f64>) -> bool {
 }
 
 /// As many digits as the error allows; one digit of what is unstable.
-fn value_of(row: &ThroughputRow) -> String {
-    match is_unstable(row.value, row.half_width) {
-        true => format!("~{}", number::significant(row.value, 1)),
-        false => number::with_error(row.value, row.half_width),
+fn value_of(value: f64, half_width: Option<f64>) -> String {
+    match is_unstable(value, half_width) {
+        true => format!("~{}", number::significant(value, 1)),
+        false => number::with_error(value, half_width),
     }
 }
 
@@ -264,13 +277,8 @@ pub(crate) fn error_of(value: f64, half_width: Option<f64>) -> String {
 /// Each note once, with the rows that it is of.
 fn noted(rows: &[ThroughputRow]) -> Vec<(&str, Vec<String>)> {
     let mut notes: Vec<(&str, Vec<String>)> = Vec::new();
-    let mut above = "";
-    for row in rows {
-        if !row.indented {
-            above = &row.label;
-        }
+    for (row, name) in rows.iter().zip(figure_rows::whole_names(rows)) {
         let Some(note) = &row.note else { continue };
-        let name = if row.indented { format!("{above}, {}", row.label) } else { row.label.clone() };
         match notes.iter_mut().find(|(text, _)| text == note) {
             Some((_, names)) => names.push(name),
             None => notes.push((note, vec![name])),
@@ -291,14 +299,10 @@ fn commits(record: &ResultRecord, style: Style, out: &mut impl Write) -> io::Res
     for row in &rows {
         let latency = row.figure.latency.as_ref();
         let p99 = latency.and_then(|latency| labels::percentile(latency, 0.99));
-        let value = match is_unstable(row.figure.value, row.figure.half_width) {
-            true => format!("~{}", number::significant(row.figure.value, 1)),
-            false => number::with_error(row.figure.value, row.figure.half_width),
-        };
         lines.push(vec![
             format!("  {}", row.way),
             row.writers.to_string(),
-            value,
+            value_of(row.figure.value, row.figure.half_width),
             error_of(row.figure.value, row.figure.half_width),
             latency.map_or_else(|| "-".to_owned(), |latency| number::time(latency.mean_ns)),
             p99.and_then(|p99| match style.columns() >= WITH_INTERVAL {

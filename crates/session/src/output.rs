@@ -9,7 +9,7 @@ use fathom_record::ResultRecord;
 use fathom_render::format::Format;
 use fathom_render::terminal::Style;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Where the result goes.
 #[derive(Clone, Debug, Default, Args)]
@@ -128,21 +128,26 @@ impl Output {
         if self.html.is_some() {
             shown.write(Format::Html, style, &mut page)?;
         }
-        let mut failed = Ok(());
-        for (path, text) in [(&self.html, &page), (&self.file, &text)] {
-            let Some(path) = path else { continue };
-            match write_page(path, text.clone()) {
-                Ok(()) => console.complain(format_args!("written: {}", path.display())),
-                Err(error) => failed = Err(error),
-            }
-        }
-        if self.file.is_none() {
-            let mut out = console.out();
-            out.write_all(&text)?;
-            out.flush()?;
-        }
-        failed
+        let paged = self.html.as_deref().map_or(Ok(()), |path| write_file(path, page, console));
+        // A page that cannot be written keeps nobody from the result.
+        put(self.file.as_deref(), text, console).and(paged)
     }
+}
+
+/// Writes a text to the file that was asked for, or to stdout.
+fn put(file: Option<&Path>, text: Vec<u8>, console: &Console) -> anyhow::Result<()> {
+    let Some(path) = file else {
+        let mut out = console.out();
+        out.write_all(&text)?;
+        return Ok(out.flush()?);
+    };
+    write_file(path, text, console)
+}
+
+fn write_file(path: &Path, text: Vec<u8>, console: &Console) -> anyhow::Result<()> {
+    write_page(path, text)?;
+    console.complain(format_args!("written: {}", path.display()));
+    Ok(())
 }
 
 /// Where a list goes.
@@ -200,17 +205,6 @@ impl ListOutput {
             ListFormat::Csv => list.csv(&mut shown)?,
             ListFormat::Markdown => list.markdown(&mut shown)?,
         }
-        match &self.file {
-            Some(path) => {
-                write_page(path, shown)?;
-                console.complain(format_args!("written: {}", path.display()));
-            }
-            None => {
-                let mut out = console.out();
-                out.write_all(&shown)?;
-                out.flush()?;
-            }
-        }
-        Ok(())
+        put(self.file.as_deref(), shown, console)
     }
 }
