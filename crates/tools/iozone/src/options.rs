@@ -367,68 +367,45 @@ const FURTHER_LACKING: &[(char, &str)] = &[
     ('w', "random bytes are written, which cannot be deduplicated"),
 ];
 
+/// What the banner says of options without a value.
+const BANNER: &[(char, &str)] = &[
+    ('a', "\tAuto Mode"),
+    ('z', "\tCross over of record size disabled."),
+    ('I', "\tO_DIRECT feature enabled"),
+    ('o', "\tSYNC Mode. "),
+    ('e', "\tInclude fsync in write timing"),
+    ('c', "\tInclude close in write timing"),
+    ('w', "\tSetting no_unlink"),
+    ('R', "\tExcel chart generation enabled"),
+    ('x', "\tStonewall disabled"),
+    ('O', "\tOPS Mode. Output is in operations per second."),
+    ('N', "\tMicroseconds/op Mode. Output is in microseconds per operation."),
+];
+
 fn flag(options: &mut Options, letter: char) -> Result<(), Refusal> {
-    let says = match letter {
-        'a' => {
-            options.automatic = true;
-            "\tAuto Mode"
-        }
-        'z' => {
-            options.all_records = true;
-            "\tCross over of record size disabled."
-        }
-        'I' => {
-            options.direct = true;
-            "\tO_DIRECT feature enabled"
-        }
-        'o' => {
-            options.synchronous = true;
-            "\tSYNC Mode. "
-        }
-        'e' => {
-            options.flush = true;
-            "\tInclude fsync in write timing"
-        }
-        'c' => {
-            options.close = true;
-            "\tInclude close in write timing"
-        }
-        'w' => {
-            options.keep = true;
-            "\tSetting no_unlink"
-        }
-        'R' => {
-            options.excel = true;
-            "\tExcel chart generation enabled"
-        }
-        'x' => {
-            options.to_the_end = true;
-            "\tStonewall disabled"
-        }
-        'O' => {
-            options.unit = Unit::Operations;
-            "\tOPS Mode. Output is in operations per second."
-        }
-        'N' => {
-            options.unit = Unit::Microseconds;
-            "\tMicroseconds/op Mode. Output is in microseconds per operation."
-        }
-        'T' => {
-            options.threads = true;
-            return Ok(());
-        }
-        'E' => {
-            options.extension = true;
-            return Ok(());
-        }
+    match letter {
+        'a' => options.automatic = true,
+        'z' => options.all_records = true,
+        'I' => options.direct = true,
+        'o' => options.synchronous = true,
+        'e' => options.flush = true,
+        'c' => options.close = true,
+        'w' => options.keep = true,
+        'R' => options.excel = true,
+        'x' => options.to_the_end = true,
+        'O' => options.unit = Unit::Operations,
+        'N' => options.unit = Unit::Microseconds,
+        'T' => options.threads = true,
+        'E' => options.extension = true,
         other => {
             return Err(match LACKING.iter().find(|(letter, _)| *letter == other) {
                 Some((_, why)) => lacks(&format!("option -{other}"), why).into(),
                 None => Refusal::Unknown(format!("iozone: invalid option -- '{other}'")),
             });
         }
-    };
-    options.banner.push(says.to_owned());
+    }
+    let says = BANNER.iter().find(|(known, _)| *known == letter);
+    options.banner.extend(says.map(|(_, says)| (*says).to_owned()));
     Ok(())
 }
 

@@ -1,7 +1,7 @@
 //! A report whose lines are named as AWR names them, so that scripts that look for those lines find them. The figures are the
 //! database's own; what it does not count has no line.
 
-use super::counter_deltas::{Counted, window_begins};
+use super::counter_deltas::{Counted, by_looks, window_begins};
 use super::moment::When;
 use super::run_context::RunContext;
 use super::service_times::service;
@@ -298,17 +298,15 @@ fn events(seen: &Seen, out: &mut impl Write) -> io::Result<()> {
 
 /// In what states the server's own view had the sessions, in short looks during the run.
 fn states(seen: &Seen, out: &mut impl Write) -> io::Result<()> {
-    let mut states = seen.counted.states.clone();
-    let all: u64 = states.iter().map(|(_, looks)| looks).sum();
-    if all == 0 {
+    let states = by_looks(&seen.counted.states);
+    if states.iter().all(|(_, looks, _)| *looks == 0) {
         return Ok(());
     }
-    states.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(&b.0)));
     writeln!(out, "Sampled states of the sessions, by the server's names")?;
     writeln!(out, "State                               Samples      %")?;
     writeln!(out, "------------------------------ ------------ ------")?;
-    for (state, looks) in &states {
-        writeln!(out, "{state:<30} {looks:>12} {:>6.1}", *looks as f64 * 100.0 / all as f64)?;
+    for (state, looks, percent) in states {
+        writeln!(out, "{state:<30} {looks:>12} {percent:>6.1}")?;
     }
     writeln!(out)
 }

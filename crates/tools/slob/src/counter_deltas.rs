@@ -123,6 +123,16 @@ pub fn growth(samples: &[Sample], of: &SampleOf, name: &str, window: (u64, u64))
     Some((last.value.checked_sub(first.value)?, seconds))
 }
 
+/// States of sessions with their looks and their percent of all looks, those that were seen most first.
+pub(crate) fn by_looks(states: &[(String, u64)]) -> Vec<(&str, u64, f64)> {
+    let all: u64 = states.iter().map(|(_, looks)| looks).sum();
+    let percent = |looks: u64| looks as f64 * 100.0 / all.max(1) as f64;
+    let mut sorted: Vec<_> =
+        states.iter().map(|(state, looks)| (state.as_str(), *looks, percent(*looks))).collect();
+    sorted.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(b.0)));
+    sorted
+}
+
 impl Counted {
     /// Its length in whole seconds, at least one.
     pub fn whole_seconds(&self) -> u64 {

@@ -1,7 +1,7 @@
 //! What a running database asks of its storage, what the storage answered meanwhile, and whose fault it is when it is slow: the
 //! database's, the host's or the storage's. Pure rules over counters; also the jobs that ask the same.
 
-use super::counter_deltas::Counted;
+use super::counter_deltas::{Counted, by_looks};
 use super::run_context::RunContext;
 use super::sysstat::TICKS;
 use fathom_record::{Run, SampleOf};
@@ -92,13 +92,8 @@ impl Shares {
 
 /// The three states that sessions were found in most.
 fn foremost(states: &[(String, u64)]) -> String {
-    let all: u64 = states.iter().map(|(_, looks)| looks).sum();
-    let mut states = states.to_vec();
-    states.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(&b.0)));
-    let one = |(state, looks): &(String, u64)| {
-        format!("{state} {:.0} %", *looks as f64 * 100.0 / all.max(1) as f64)
-    };
-    states.iter().take(3).map(one).collect::<Vec<_>>().join(", ")
+    let first = by_looks(states).into_iter().take(3);
+    first.map(|(state, _, percent)| format!("{state} {percent:.0} %")).collect::<Vec<_>>().join(", ")
 }
 
 /// What the server itself says its sessions wait for; `None` where it says nothing that decides.
