@@ -247,14 +247,17 @@ fn holder_by_kernel(file: &File) -> Option<u32> {
     let about = file.metadata().ok()?;
     let (major, minor) = (rustix::fs::major(about.dev()), rustix::fs::minor(about.dev()));
     let wanted = format!("{major:02x}:{minor:02x}:{}", about.ino());
-    let list = fs::read_to_string("/proc/locks").ok()?;
-    list.lines().find_map(|line| {
+    let holder = |line: &str| {
         let words: Vec<&str> = line.split_whitespace().collect();
         (words.get(1) == Some(&"FLOCK") && words.get(5) == Some(&wanted.as_str()))
             .then(|| words.get(4)?.parse().ok())
             .flatten()
-    })
+    };
+    (0..LOOKS).find_map(|_| fs::read_to_string("/proc/locks").ok()?.lines().find_map(holder))
 }
+
+/// The kernel gives its list in parts, and a lock that stays is left out where others come and go between two of them.
+const LOOKS: u32 = 5;
 
 #[cfg(test)]
 mod tests {
